@@ -1,0 +1,1 @@
+"""Golden questions: their schema, the strict loader of `*.yaml` and `*.jsonl`, and writing them back."""
