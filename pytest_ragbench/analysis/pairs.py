@@ -1,0 +1,134 @@
+"""Arm against arm: paired differences with verdicts, Holm's adjustment in an experiment, arms that change nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pytest_ragbench.analysis.cells import blocks
+from pytest_ragbench.canonical import number
+from pytest_ragbench.metrics.catalogue import is_binary
+from pytest_ragbench.statistics.paired import Comparison, compare
+from pytest_ragbench.statistics.significance import holm
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pytest_ragbench.analysis.cells import Cells
+    from pytest_ragbench.analysis.plan import Plan
+
+Paired = dict[str, dict[str, dict[str, dict[str, Any]]]]
+"""Configuration -> other configuration -> metric -> the comparison."""
+
+
+def planned_pairs(plan: Plan) -> list[tuple[str, str]]:
+    """(configuration, other) for every declared pair of which both are in the run, in display order."""
+    names = {configuration.name for configuration in plan.configurations}
+    return [(arm.name, other) for arm in plan.configurations for other in dict.fromkeys(arm.pairs) if other in names]
+
+
+def families(plan: Plan) -> dict[str, list[frozenset[str]]]:
+    """Experiment to the comparisons that were made within it; a pair named from both sides is one comparison."""
+    pairs = planned_pairs(plan)
+    found: dict[str, list[frozenset[str]]] = {}
+    for experiment in plan.experiments:
+        inside = [frozenset(pair) for pair in pairs if set(pair) <= set(experiment.arms)]
+        if inside:
+            found[experiment.name] = list(dict.fromkeys(inside))
+    return found
+
+
+def paired(cells: Cells) -> Paired:
+    """Every declared pair, metric by metric, the delta being the configuration minus the other."""
+    names = cells.table.metric_names
+
+    def difference(key: tuple[str, str, int]) -> NDArray[np.float64]:
+        configuration, other, column = key
+        return cells.metric(configuration, column) - cells.metric(other, column)
+
+    keys = [(*pair, column) for pair in planned_pairs(cells.plan) for column in range(len(names))]
+    binary = np.array([is_binary(name) for name in names], dtype=np.bool_)
+    found: Paired = {configuration: {} for configuration in cells.arms}
+    for configuration, other, column in keys:  # display order, whatever order the sets of questions come in
+        found[configuration].setdefault(other, {})[names[column]] = dict(_NOTHING_SHARED)
+    for questions, columns, values in blocks(keys, difference):
+        if questions.size:
+            flags = binary[[column for _, _, column in columns]]
+            comparisons = compare(values, flags, cells.resamples(questions), cells.plan.confidence)
+            for (configuration, other, column), comparison in zip(columns, comparisons, strict=True):
+                found[configuration][other][names[column]] = _entry(comparison)
+    _adjust(found, cells)
+    return found
+
+
+_NOTHING_SHARED: dict[str, Any] = {
+    "delta": None,
+    "low": None,
+    "high": None,
+    "n": 0,
+    "gained": 0,
+    "lost": 0,
+    "differing": 0,
+    "verdict": "unresolvable",
+    "p_sign_flip": None,
+    "p_smallest": None,
+    "p_mcnemar": None,
+    "p_holm": None,
+    "comparisons": None,
+    "mde": None,
+}
+"""The comparison of two arms that scored no question in common."""
+
+
+def _entry(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "delta": number(comparison.delta),
+        "low": number(comparison.low),
+        "high": number(comparison.high),
+        "n": comparison.n,
+        "gained": comparison.gained,
+        "lost": comparison.lost,
+        "differing": comparison.differing,
+        "verdict": comparison.verdict,
+        "p_sign_flip": number(comparison.p_sign_flip),
+        "p_smallest": number(comparison.p_smallest),
+        "p_mcnemar": number(comparison.p_mcnemar),
+        "p_holm": None,
+        "comparisons": None,
+        "mde": number(comparison.mde),
+    }
+
+
+def _adjust(found: Paired, cells: Cells) -> None:
+    """Set `p_holm` and `comparisons`; a pair of several families carries the largest adjusted p."""
+    pairs = planned_pairs(cells.plan)
+    for family in families(cells.plan).values():
+        members = [pair for pair in pairs if frozenset(pair) in family]
+        for metric in cells.table.metric_names:
+            entries = {pair: found[pair[0]][pair[1]][metric] for pair in members}
+            tested = {frozenset(pair): entry["p_sign_flip"] for pair, entry in entries.items() if entry["n"]}
+            adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
+            for pair, entry in entries.items():
+                p = adjusted.get(frozenset(pair))
+                if p is not None and (entry["p_holm"] is None or p > entry["p_holm"]):
+                    entry["p_holm"] = number(p)
+                    entry["comparisons"] = len(tested)
+
+
+def inert(cells: Cells) -> dict[str, list[str]]:
+    """Configuration to the partners whose ranking equals its own on every question that both answered.
+
+    Places and order are compared, not scores, which differ in the last digits from batch to batch. Arms that do not
+    search are left out: nothing was switched on that could have done something.
+    """
+    found: dict[str, list[str]] = {name: [] for name in cells.arms}
+    searches = {configuration.name: configuration.searches for configuration in cells.plan.configurations}
+    for configuration, other in planned_pairs(cells.plan):
+        if searches[configuration] and searches[other]:
+            one, two = cells.arms[configuration], cells.arms[other]
+            both = one.present & two.present & ~one.errored & ~two.errored
+            equal = cells.table.rankings(one.slots)[both] == cells.table.rankings(two.slots)[both]
+            if both.any() and equal.all():
+                found[configuration].append(other)
+    return found

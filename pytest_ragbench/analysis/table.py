@@ -1,0 +1,150 @@
+"""Holds the rows of a run as columns, a few hundred bytes a row. It keeps what a summary needs and judges nothing."""
+
+from __future__ import annotations
+
+from array import array
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+ERRORED, COLD, CACHED = 1, 2, 4
+"""Bits of a row's flags."""
+
+ABSENT = -1
+"""The slot of a planned cell that has no row."""
+
+_NAN = float("nan")
+
+
+class RowTable:
+    """Rows by (question, configuration); of two rows for one cell the last one counts.
+
+    Attributes:
+        metric_names: The columns, in display order; other metrics of a row are ignored, missing ones are null.
+    """
+
+    def __init__(self, metric_names: Sequence[str]) -> None:
+        self.metric_names = tuple(metric_names)
+        self._slots: dict[str, dict[str, int]] = {}  # configuration -> question -> slot
+        self._metrics = array("d")
+        self._timings: dict[str, array[float]] = {}
+        self._flags = bytearray()
+        self._rankings = array("Q")
+        self._satisfied: list[int] = []
+        self._spans: list[tuple[int, ...]] = []
+
+    def __len__(self) -> int:
+        return len(self._flags)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Take a row as it stands in `per_query.jsonl`, in place of an earlier one for the same cell."""
+        slot = self._slot(row["question"], row["configuration"])
+        metrics, ranking = row["metrics"], row["ranking"]
+        errored = row.get("error") is not None
+        width = len(self.metric_names)
+        values = (None if errored else metrics.get(name) for name in self.metric_names)
+        self._metrics[slot * width : (slot + 1) * width] = array("d", (_NAN if v is None else v for v in values))
+        self._set_timings(slot, row.get("timings") or {})
+        self._flags[slot] = ERRORED * errored | COLD * bool(row.get("cold")) | CACHED * bool(row.get("cached"))
+        self._rankings[slot] = _fingerprint(ranking)
+        self._satisfied[slot] = _satisfied(ranking)
+        self._spans[slot] = tuple(_matched_spans(ranking))
+
+    def _slot(self, question: str, configuration: str) -> int:
+        cells = self._slots.setdefault(configuration, {})
+        slot = cells.setdefault(question, len(self))
+        if slot == len(self):
+            self._metrics.extend([_NAN] * len(self.metric_names))
+            for column in self._timings.values():
+                column.append(_NAN)
+            self._flags.append(0)
+            self._rankings.append(0)
+            self._satisfied.append(0)
+            self._spans.append(())
+        return slot
+
+    def _set_timings(self, slot: int, timings: Mapping[str, float]) -> None:
+        for stage in timings.keys() - self._timings.keys():
+            self._timings[stage] = array("d", [_NAN]) * len(self)
+        for stage, column in self._timings.items():
+            column[slot] = timings.get(stage, _NAN)
+
+    def slots(self, questions: Sequence[str], configuration: str) -> NDArray[np.intp]:
+        """Where the cells of one configuration stand, in the order of `questions`; `ABSENT` where there is no row."""
+        cells = self._slots.get(configuration, {})
+        return np.array([cells.get(question, ABSENT) for question in questions], dtype=np.intp)
+
+    def metrics(self, slots: NDArray[np.intp], column: int) -> NDArray[np.float64]:
+        """Values of one metric; NaN for null and for an absent row."""
+        if not len(self):
+            return np.full(slots.shape, np.nan)
+        values = np.frombuffer(self._metrics)[slots * len(self.metric_names) + column]
+        return np.where(slots == ABSENT, np.nan, values)
+
+    def has_metrics(self, slots: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether any metric of the row is not null: false for absent, errored and unanswerable cells."""
+        found = np.zeros(slots.shape, dtype=np.bool_)
+        for column in range(len(self.metric_names)):
+            found |= ~np.isnan(self.metrics(slots, column))
+        return found
+
+    def flagged(self, slots: NDArray[np.intp], flag: int) -> NDArray[np.bool_]:
+        """Whether a row carries a flag (`ERRORED`, `COLD`, `CACHED`); false for an absent row."""
+        if not len(self):
+            return np.zeros(slots.shape, dtype=np.bool_)
+        flags: NDArray[np.uint8] = np.frombuffer(self._flags, dtype=np.uint8)[slots]
+        carried: NDArray[np.bool_] = (flags & flag) != 0
+        carried[slots == ABSENT] = False
+        return carried
+
+    def rankings(self, slots: NDArray[np.intp]) -> NDArray[np.uint64]:
+        """Fingerprints of the rankings (places and order, not scores); 0 for an absent row."""
+        if not len(self):
+            return np.zeros(slots.shape, dtype=np.uint64)
+        found = np.frombuffer(self._rankings, dtype=np.uint64)[slots]
+        return np.where(slots == ABSENT, np.uint64(0), found)
+
+    def satisfied(self, slots: NDArray[np.intp]) -> list[int]:
+        """Gold sources that each ranking satisfied, as a bit mask over their indexes."""
+        return [0 if slot == ABSENT else self._satisfied[slot] for slot in slots.tolist()]
+
+    def spans(self, slots: NDArray[np.intp]) -> list[int]:
+        """Pages covered by each matched chunk of all the rows, ascending."""
+        return sorted(span for slot in slots.tolist() if slot != ABSENT for span in self._spans[slot])
+
+    def timings(self, slots: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
+        """Stage, in sorted order, to the milliseconds of the rows that report it."""
+        present = slots[slots != ABSENT]
+        found = {}
+        for stage in sorted(self._timings):
+            values = np.frombuffer(self._timings[stage])[present]
+            values = values[~np.isnan(values)]
+            if values.size:
+                found[stage] = values
+        return found
+
+
+def _fingerprint(ranking: Sequence[Mapping[str, Any]]) -> int:
+    places = [(r["id"], r["file"], tuple(r["pages"] or ()), tuple(r["heading"])) for r in ranking]
+    return int.from_bytes(blake2b(repr(places).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _satisfied(ranking: Sequence[Mapping[str, Any]]) -> int:
+    mask = 0
+    for ranked in ranking:
+        for source in ranked["matches"]:
+            mask |= 1 << source
+    return mask
+
+
+def _matched_spans(ranking: Iterable[Mapping[str, Any]]) -> Iterable[int]:
+    for ranked in ranking:
+        if ranked["matches"] and ranked["pages"]:
+            first, last = ranked["pages"]
+            yield last - first + 1

@@ -1,0 +1,1 @@
+"""Intervals, paired tests and verdicts: values to values, one seeded generator."""
