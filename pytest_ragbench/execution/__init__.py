@@ -1,0 +1,1 @@
+"""One cell: the search, foreign results made uniform, metrics, and the row."""

@@ -1,0 +1,231 @@
+"""One cell: search, read the result, match it against the gold, score it, and write the row.
+
+What a pipeline raises becomes an error row; nothing is retried, substituted or dropped.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_ragbench.contract import Chunk, SearchResult
+from pytest_ragbench.errors import PipelineError
+from pytest_ragbench.execution.adapters import as_result
+from pytest_ragbench.execution.fields import clean_text
+from pytest_ragbench.execution.paths import below
+from pytest_ragbench.metrics.measures import claims_of, faithfulness, metric_names, score
+from pytest_ragbench.metrics.relevance import CompiledGold, compile_gold, match
+from pytest_ragbench.records.chunks import chunk_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_ragbench.configurations.model import Configuration
+    from pytest_ragbench.questions.model import Question
+
+ERROR_CHARACTERS = 2_000
+"""Length at which the text of an error is cut in its row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one cell produced.
+
+    Attributes:
+        row: The object of `per_query.jsonl`, strict JSON.
+        chunks: Every chunk that the row refers to, once; empty for an error.
+    """
+
+    row: dict[str, Any]
+    chunks: tuple[Chunk, ...]
+
+
+def measure(
+    pipeline: Any,
+    question: Question,
+    configuration: Configuration,
+    *,
+    k: int,
+    root: str | None = None,
+    cold: bool = False,
+) -> Measured:
+    """Run one search and score it.
+
+    Args:
+        pipeline: Anything with `search(query, **overrides)`, or a callable of that shape.
+        question: The question; an unanswerable one has null for every metric.
+        configuration: Its overrides are copied, so that a pipeline cannot change the next cell's.
+        k: Depth at which the ranking is cut.
+        root: Corpus folder; absolute file names below it are written relative to it.
+        cold: Whether this is the first search of the process; the pipeline may say so itself.
+
+    Returns:
+        The row and its chunks. Exceptions become `error`; `KeyboardInterrupt` and pytest's outcomes pass through.
+    """
+    if not configuration.searches:
+        return _measured(question, configuration, SearchResult(()), k, {"search": 0.0})
+    started = time.perf_counter()
+    try:
+        result = _below(search(pipeline, question.text, configuration), root)
+    except Exception as error:  # noqa: BLE001 - whatever a pipeline raises is data: an error row
+        spent = _milliseconds(started)
+        return Measured(error_row(question, configuration, error_text(error), k=k, milliseconds=spent, cold=cold), ())
+    timings = {"search": _milliseconds(started), **result.timings}
+    return _measured(question, configuration, result, k, timings, cold=cold)
+
+
+def search(pipeline: Any, query: str, configuration: Configuration) -> SearchResult:
+    """Call the pipeline once with a copy of the configuration's overrides and read what it returns.
+
+    Raises:
+        PipelineError: It cannot search, or returned no ranking.
+        Exception: Whatever the pipeline raises.
+    """
+    call: Callable[..., Any] | None = getattr(pipeline, "search", None)
+    if not callable(call):
+        call = pipeline if callable(pipeline) else None
+    if call is None:
+        raise PipelineError(
+            f"a {type(pipeline).__name__} cannot be measured; rag_pipeline must return an object with "
+            "`search(query, **overrides)`, or a function of that shape"
+        )
+    return as_result(call(query, **copy.deepcopy(dict(configuration.overrides))))
+
+
+def error_text(error: BaseException) -> str:
+    """`TypeName: message`, cut at `ERROR_CHARACTERS`; a message that cannot be made is left out."""
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - a foreign __str__ may raise anything, and the row must still be written
+        message = "(its message could not be shown)"
+    text = clean_text(f"{type(error).__name__}: {message}")
+    return text if len(text) <= ERROR_CHARACTERS else f"{text[: ERROR_CHARACTERS - 1]}…"
+
+
+def error_row(
+    question: Question,
+    configuration: Configuration,
+    error: str,
+    *,
+    k: int,
+    milliseconds: float = 0.0,
+    cold: bool = False,
+) -> dict[str, Any]:
+    """The row of a cell that failed: no ranking, null for every metric, the error's text."""
+    return {
+        **_identity(question, configuration),
+        **_reported(SearchResult((), cold=cold), {"search": milliseconds}),
+        "ranking": [],
+        "metrics": dict.fromkeys(metric_names(k)),
+        "error": error,
+    }
+
+
+def _milliseconds(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000.0, 3)
+
+
+def _below(result: SearchResult, root: str | None) -> SearchResult:
+    """The result with every file name relative to the corpus, in its stages too."""
+    if root is None:
+        return result
+    stages = result.stages
+    return dataclasses.replace(
+        result,
+        chunks=[below(chunk, root) for chunk in result.chunks],
+        stages=None if stages is None else {name: [below(c, root) for c in ranks] for name, ranks in stages.items()},
+    )
+
+
+def _measured(
+    question: Question,
+    configuration: Configuration,
+    result: SearchResult,
+    k: int,
+    timings: dict[str, float],
+    *,
+    cold: bool = False,
+) -> Measured:
+    gold = compile_gold(question.gold)
+    chunks = result.chunks[:k]
+    matched = [match(chunk, gold) for chunk in chunks]
+    names = [chunk_name(chunk) for chunk in chunks]
+    row = {
+        **_identity(question, configuration),
+        **_reported(result, timings, cold=cold),
+        "ranking": [
+            _ranked(rank, name, chunk, *matches)
+            for rank, (name, chunk, matches) in enumerate(zip(names, chunks, matched, strict=True), start=1)
+        ],
+        "metrics": _metrics(question, gold, chunks, matched, k),
+        "error": None,
+    }
+    table = dict(zip(names, chunks, strict=True))
+    if result.stages is not None:
+        row["stages"] = {stage: [chunk_name(chunk) for chunk in ranks] for stage, ranks in result.stages.items()}
+        for ranks in result.stages.values():
+            table.update((chunk_name(chunk), chunk) for chunk in ranks)
+    return Measured(row, tuple(table.values()))
+
+
+def _identity(question: Question, configuration: Configuration) -> dict[str, Any]:
+    return {
+        "question": question.id,
+        "configuration": configuration.name,
+        "suite": question.suite,
+        "tier": question.tier,
+        "domain": question.domain,
+        "split": question.split,
+        "strategy": question.strategy,
+        "difficulty": question.difficulty,
+        "author": question.provenance.author,
+    }
+
+
+def _reported(result: SearchResult, timings: dict[str, float], *, cold: bool = False) -> dict[str, Any]:
+    """What the pipeline said about its search; absent extras stay absent."""
+    extras = {name: getattr(result, name) for name in ("gate", "walk", "route", "answer")}
+    return {
+        "timings": timings,
+        "lanes_run": list(result.lanes_run),
+        "cold": result.cold or cold,
+        "cached": list(result.cached),
+        "hyde_cache": result.hyde_cache,
+        "losses": None,
+        **{name: value for name, value in extras.items() if value is not None},
+    }
+
+
+def _ranked(
+    rank: int, name: str, chunk: Chunk, matches: tuple[int, ...], doc_matches: tuple[int, ...]
+) -> dict[str, Any]:
+    return {
+        "rank": rank,
+        "id": name,
+        "file": chunk.file,
+        "pages": None if chunk.pages is None else list(chunk.pages),
+        "heading": list(chunk.heading),
+        "score": chunk.score,
+        "matches": list(matches),
+        "doc_matches": list(doc_matches),
+    }
+
+
+def _metrics(
+    question: Question,
+    gold: CompiledGold,
+    chunks: Sequence[Chunk],
+    matched: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
+    k: int,
+) -> dict[str, float | None]:
+    """Every metric by name; null where the question has nothing to measure it by."""
+    values: dict[str, float | None] = dict.fromkeys(metric_names(k))
+    if not question.answerable or not question.gold:
+        return values
+    values.update(score([first for first, _ in matched], [second for _, second in matched], gold, k))
+    if claims := claims_of(question):
+        values["faithfulness"] = faithfulness(claims, [chunk.text for chunk in chunks])
+    return values

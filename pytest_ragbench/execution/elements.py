@@ -1,0 +1,185 @@
+"""One element of a ranking as a `Chunk`, whatever library it comes from; none of those libraries is imported.
+
+Pages of foreign objects: LangChain's `page` counts from 0, `page_number` and LlamaIndex's `page_label` from 1.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_ragbench.contract import Chunk
+from pytest_ragbench.errors import PipelineError
+from pytest_ragbench.execution.fields import (
+    as_name,
+    as_page,
+    as_pages,
+    as_score,
+    as_text,
+    describe,
+    first,
+    get,
+    is_number,
+)
+from pytest_ragbench.questions.locators import split_heading
+
+ACCEPTED = (
+    "a Chunk, a mapping or object with `file`, a file name, a LangChain or Haystack Document, "
+    "a LlamaIndex NodeWithScore, or a (document, score) pair"
+)
+LONGEST_NAME = 1_024
+"""Characters beyond which a bare text is a passage, not a file name."""
+
+_FILE_KEYS = ("file", "file_path", "path", "source", "file_name")
+_TEXT_KEYS = ("page_content", "content", "text")
+_HEADING_KEYS = ("heading", "headings", "heading_path")
+_HEADER_LEVELS = tuple(f"Header {level}" for level in range(1, 7))  # as LangChain's MarkdownHeaderTextSplitter is shown
+
+
+def as_chunk(element: Any, where: str) -> Chunk:
+    """Read one element; `where` (`chunks[3]`) names it in messages.
+
+    Raises:
+        PipelineError: It is none of the accepted shapes, or a field of it is not what its name says.
+    """
+    if isinstance(element, Chunk):
+        return _from_chunk(element, where)
+    if isinstance(element, (str, os.PathLike)):
+        return _own(file=_file_name(element, where), where=where)
+    if (pair := _as_pair(element)) is not None:
+        return _with_score(as_chunk(pair[0], where), pair[1], where)
+    if get(element, "file") is not None:
+        return _from_own_fields(element, where)
+    if get(element, "node") is not None:
+        return _with_score(as_chunk(get(element, "node"), where), get(element, "score"), where)
+    for name in ("metadata", "meta"):
+        if isinstance(metadata := get(element, name), Mapping):
+            return _from_document(element, metadata, where)
+    keys = f" with the keys {', '.join(sorted(map(str, element)))[:200]}" if isinstance(element, Mapping) else ""
+    raise PipelineError(f"{where} is {describe(element)}{keys}; accepted are {ACCEPTED}")
+
+
+def _file_name(element: Any, where: str) -> Any:
+    """A bare text as a file name; a passage in its place would silently never match."""
+    if isinstance(element, str) and (len(element) > LONGEST_NAME or "\n" in element):
+        raise PipelineError(f"{where} is {describe(element)}, which is no file name; accepted are {ACCEPTED}")
+    return element
+
+
+def _as_pair(element: Any) -> tuple[Any, Any] | None:
+    """A `(document, score)` pair, as `similarity_search_with_score` returns them."""
+    if not isinstance(element, (tuple, list)) or len(element) != 2:
+        return None
+    document, score = element
+    return None if is_number(document) or not (score is None or is_number(score)) else (document, score)
+
+
+def _with_score(chunk: Chunk, score: Any, where: str) -> Chunk:
+    return Chunk(chunk.file, chunk.pages, chunk.heading, chunk.id, as_score(score, f"{where}.score"), chunk.text)
+
+
+def _from_chunk(chunk: Chunk, where: str) -> Chunk:
+    """A `Chunk` made by hand, whose fields nobody has checked."""
+    return _own(
+        file=chunk.file,
+        pages=chunk.pages,
+        heading=chunk.heading,
+        name=chunk.id,
+        score=chunk.score,
+        text=chunk.text,
+        where=where,
+    )
+
+
+def _from_own_fields(element: Any, where: str) -> Chunk:
+    if get(element, "page") is not None and get(element, "pages") is None:
+        raise PipelineError(
+            f"{where} has `page` but no `pages`; give `pages: [first, last]`, physical pages counted from 1"
+        )
+    return _own(
+        file=get(element, "file"),
+        pages=get(element, "pages"),
+        heading=get(element, "heading"),
+        name=get(element, "id"),
+        score=get(element, "score"),
+        text=get(element, "text"),
+        where=where,
+    )
+
+
+def _from_document(element: Any, metadata: Mapping[str, Any], where: str) -> Chunk:
+    file = first(metadata, _FILE_KEYS)
+    if file is None:
+        known = ", ".join(sorted(map(str, metadata)))[:200] or "nothing"
+        raise PipelineError(
+            f"{where} is a {type(element).__name__} whose metadata names no file (found: {known}); "
+            f"set one of {', '.join(_FILE_KEYS)}"
+        )
+    text = first(element, _TEXT_KEYS)
+    if text is None and callable(content := getattr(element, "get_content", None)):
+        text = content()
+    return _own(
+        file=file,
+        pages=_metadata_pages(element, metadata, where),
+        heading=_metadata_heading(metadata),
+        name=first(element, ("id", "node_id", "id_")),
+        score=get(element, "score"),
+        text=text,
+        where=where,
+    )
+
+
+def _metadata_pages(element: Any, metadata: Mapping[str, Any], where: str) -> Any:
+    if metadata.get("pages") is not None:
+        return metadata["pages"]
+    if metadata.get("page_number") is not None:
+        return metadata["page_number"]
+    if get(element, "page_content") is not None:  # LangChain: its `page_label` is the printed label, not a count
+        page = metadata.get("page")
+        index = None if page in (None, "") else as_page(page, f"{where}.metadata.page")
+        return None if index is None else index + 1
+    label = str(metadata.get("page_label", ""))
+    return int(label) if label.isascii() and label.isdecimal() and int(label) > 0 else None
+
+
+def _metadata_heading(metadata: Mapping[str, Any]) -> Any:
+    if (heading := first(metadata, _HEADING_KEYS)) is not None:
+        return heading
+    levels = [metadata[level] for level in _HEADER_LEVELS if metadata.get(level)]
+    if levels:
+        return levels
+    path = metadata.get("header_path")  # LlamaIndex's MarkdownNodeParser writes /Chapter/Section/
+    return [part for part in path.split("/") if part] if isinstance(path, str) else None
+
+
+def _own(
+    *,
+    file: Any,
+    where: str,
+    pages: Any = None,
+    heading: Any = None,
+    name: Any = None,
+    score: Any = None,
+    text: Any = None,
+) -> Chunk:
+    if not (shown := as_text(file, f"{where}.file")):
+        raise PipelineError(f"{where}.file is empty; every chunk must name its document")
+    return Chunk(
+        file=shown,
+        pages=as_pages(pages, f"{where}.pages"),
+        heading=_heading(heading, f"{where}.heading"),
+        id=as_name(name),
+        score=as_score(score, f"{where}.score"),
+        text="" if text is None else as_text(text, f"{where}.text"),
+    )
+
+
+def _heading(value: Any, what: str) -> tuple[str, ...]:
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str):
+        return split_heading(as_text(value, what))
+    if isinstance(value, Sequence):
+        return tuple(as_text(part, what) for part in value if part not in (None, ""))
+    raise PipelineError(f"{what} must be text such as 'Ch 4 > Bisection' or a list, found {describe(value)}")

@@ -1,0 +1,36 @@
+"""File names of foreign retrievers, made relative to the corpus: loaders report absolute paths, gold sources do not."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_ragbench.contract import Chunk
+
+
+def below(chunk: Chunk, root: str) -> Chunk:
+    """The chunk with its file relative to the corpus folder `root`, when it lies below it; else unchanged."""
+    file = _relative(chunk.file, root)
+    return chunk if file == chunk.file else dataclasses.replace(chunk, file=file)
+
+
+@lru_cache(maxsize=65_536)
+def _relative(file: str, root: str) -> str:
+    """`/home/me/notes/a.md` and, seen from `/home/me`, `notes/a.md` are `a.md` below `/home/me/notes`.
+
+    A relative name that exists below the corpus as it stands is one already; what no system takes for a path stays.
+    """
+    given, folder = Path(file), Path(root)
+    try:
+        if not given.is_absolute() and ((folder / given).exists() or not given.exists()):
+            return file
+        # As written first: a link inside the corpus may lead out of it.
+        for path, base in ((given.absolute(), folder.absolute()), (given.resolve(), folder.resolve())):
+            if path.is_relative_to(base) and ".." not in path.relative_to(base).parts:
+                return path.relative_to(base).as_posix()
+    except (OSError, ValueError):
+        return file
+    return file

@@ -1,0 +1,111 @@
+"""Files of a record: read strictly, written atomically. What stands in them is for the modules above."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ragbench import canonical
+from pytest_ragbench.errors import RecordError
+from pytest_ragbench.records.strict import parse_object
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def encode(text: str) -> bytes:
+    r"""JSON text as UTF-8; a lone surrogate becomes its JSON escape (`\ud800`), which reads back as itself."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def read_text(path: Path) -> str:
+    """A file as text.
+
+    Raises:
+        RecordError: It is missing, unreadable, or no UTF-8.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise RecordError(f"{path}: the file is missing") from None
+    except OSError as error:
+        raise RecordError(f"{path}: it cannot be read ({error.strerror or error})") from error
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise RecordError(f"{path}:{line}:{column}: this is no UTF-8 (byte {data[error.start]:#04x})") from None
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object of a file.
+
+    Raises:
+        RecordError: It is missing, unreadable, no strict JSON, or something other than an object.
+    """
+    return parse_object(read_text(path), str(path))
+
+
+def write_object(path: Path, value: dict[str, Any]) -> None:
+    """Write a JSON object, indented, atomically.
+
+    Raises:
+        RecordError: It cannot be written.
+    """
+    write_atomic(path, [encode(canonical.dumps_pretty(value))])
+
+
+def write_atomic(path: Path, parts: Iterable[bytes]) -> None:
+    """Write a file beside its place, sync it, and rename it into place, so that readers see the old one or the new.
+
+    Raises:
+        RecordError: It cannot be written; the old file, if any, is still there.
+    """
+    with writing(path):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.writelines(parts)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync a folder, so that a name made in it survives a power cut; where a system cannot, it does nothing."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what the system says about a failed write into one sentence.
+
+    Raises:
+        RecordError: The block raised OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise RecordError(f"{path}: it cannot be written ({error.strerror or error})") from error
+
+
+def _umask() -> int:
+    """The process's umask; the system tells it only by setting another."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,202 @@
+"""Reads the record of a run, whatever became of it: finished, failed, killed, damaged. It never writes."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ragbench.errors import RecordError
+from pytest_ragbench.questions.serial import from_mapping
+from pytest_ragbench.records.files import read_object
+from pytest_ragbench.records.process import host, process_started
+from pytest_ragbench.records.schema import check_run
+from pytest_ragbench.records.strict import parse_object
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pytest_ragbench.questions.model import Question
+
+CellKey = tuple[str, str]
+"""(question id, configuration name)."""
+
+STALE_SECONDS = 3_600.0
+"""Silence after which a run of another machine, which cannot be asked, counts as ended."""
+
+_NAME = re.compile(r"(\d{8}T\d{6}Z)-[0-9A-Za-z]+?(?:-(\d+))?")
+
+
+class RunRecord:
+    """One run as its folder tells it.
+
+    Attributes:
+        folder: The record's folder.
+        run: `run.json`, with the defaults of absent keys.
+        missing: What was found absent or torn so far, in words; complete once everything was read.
+    """
+
+    def __init__(self, folder: Path, run: dict[str, Any]) -> None:
+        self.folder = folder
+        self.run = run
+        self.missing: list[str] = []
+
+    @classmethod
+    def load(cls, folder: Path) -> RunRecord:
+        """Read `run.json`; the other files are read when they are asked for.
+
+        Raises:
+            RecordError: It is missing, no strict JSON, of another schema version, or has an unknown key.
+        """
+        path = folder / "run.json"
+        return cls(folder, check_run(read_object(path), str(path)))
+
+    @property
+    def status(self) -> str:
+        """`done`, `failed`, `running`, or `aborted` when it says that it runs but its process is gone."""
+        said = str(self.run["status"])
+        return "aborted" if said == "running" and not self._lives() else said
+
+    def _lives(self) -> bool:
+        pid, started = self.run["pid"], self.run["process_started"]
+        if pid is not None and started and self.run["host"] == host():
+            return process_started(int(pid)) == str(started)
+        files = [self.folder / name for name in ("run.json", "per_query.jsonl")]
+        heard = max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
+        return time.time() - heard < STALE_SECONDS
+
+    def summary(self) -> dict[str, Any] | None:
+        """`summary.json`, or None where it is missing.
+
+        Raises:
+            RecordError: It is no strict JSON object.
+        """
+        path = self.folder / "summary.json"
+        if not path.is_file():
+            self._note("summary.json is missing, so there are no means, intervals and verdicts")
+            return None
+        return read_object(path)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows in the order of the file; of an unfinished run a cell may have several, the last counts.
+
+        Raises:
+            RecordError: A line before the last is no strict JSON object.
+        """
+        return (row for _, row in self._lines("per_query.jsonl"))
+
+    def errored_rows(self) -> Iterator[dict[str, Any]]:
+        """The rows with an error; a row without is passed over unparsed where its text shows that it has none."""
+        lines = self._lines("per_query.jsonl", skip=b'"error":null')
+        return (row for _, row in lines if row.get("error") is not None)
+
+    def chunks(self) -> Iterator[dict[str, Any]]:
+        """The chunk table: `id`, `file`, `pages`, `heading`, `text`.
+
+        Raises:
+            RecordError: A line before the last is no strict JSON object.
+        """
+        return (chunk for _, chunk in self._lines("chunks.jsonl"))
+
+    def questions(self) -> tuple[Question, ...]:
+        """The planned questions, by id.
+
+        Raises:
+            RecordError: A line is no question.
+        """
+        found: list[Question] = []
+        for number, mapping in self._lines("questions.jsonl"):
+            try:
+                found.append(from_mapping(mapping))
+            except (KeyError, TypeError, ValueError) as error:
+                raise RecordError(
+                    f"{self.folder / 'questions.jsonl'}:{number}: this is no question ({error})"
+                ) from error
+        return tuple(found)
+
+    def _lines(self, name: str, *, skip: bytes | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+        path = self.folder / name
+        if not path.is_file():
+            self._note(f"{name} is missing")
+            return
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if not line.strip() or (skip is not None and skip in line):
+                    continue
+                try:
+                    yield number, parse_object(_decoded(line, path, number), str(path), number)
+                except RecordError:
+                    if line.endswith(b"\n"):
+                        raise
+                    self._note(f"the last line of {name} ({len(line)} bytes) is torn and was left out")
+
+    def _note(self, words: str) -> None:
+        if words not in self.missing:
+            self.missing.append(words)
+
+
+def row_key(row: Mapping[str, Any]) -> CellKey:
+    """(question id, configuration name) of a row.
+
+    Raises:
+        RecordError: It names no cell.
+    """
+    question, configuration = row.get("question"), row.get("configuration")
+    if not isinstance(question, str) or not isinstance(configuration, str):
+        raise RecordError(f"a row names no cell: question {question!r}, configuration {configuration!r}")
+    return question, configuration
+
+
+def latest(runs_dir: Path) -> RunRecord | None:
+    """The latest record below a folder; folders without a readable `run.json` are passed over."""
+    for folder in _newest_first(runs_dir):
+        try:
+            return RunRecord.load(folder)
+        except RecordError:
+            continue
+    return None
+
+
+def find_run(name: str, runs_dir: Path) -> RunRecord:
+    """The record that a user names: `last`, a run id below `runs_dir`, or a path to a record or a file in it.
+
+    Raises:
+        RecordError: There is none; the message lists the latest.
+    """
+    if name == "last":
+        if (record := latest(runs_dir)) is None:
+            raise RecordError(f"{runs_dir}: there is no readable record here; run the bench first")
+        return record
+    typed = Path(name)
+    for folder in (typed.parent if typed.is_file() else typed, runs_dir / name):
+        if folder.is_dir():
+            return RunRecord.load(folder)
+    known = ", ".join(folder.name for folder in _newest_first(runs_dir)[:3]) or "none"
+    raise RecordError(f"{name}: no record here, and none of that name in {runs_dir} (the latest: {known}, or `last`)")
+
+
+def ledger_claims(runs_dir: Path) -> tuple[tuple[str, str | None, int, str | None], ...]:
+    """What every readable record says of the ledger: (run id, commit, number of entries, hash of the last)."""
+    claims: list[tuple[str, str | None, int, str | None]] = []
+    for folder in _newest_first(runs_dir):
+        try:
+            run = RunRecord.load(folder).run
+        except RecordError:
+            continue
+        if run["ledger"] is not None:
+            claims.append((run["run_id"], run["git"]["sha"], run["ledger"]["count"], run["ledger"]["last_hash"]))
+    return tuple(claims)
+
+
+def _newest_first(runs_dir: Path) -> list[Path]:
+    named = [(_NAME.fullmatch(folder.name), folder) for folder in runs_dir.glob("*") if folder.is_dir()]
+    dated = [(match[1], int(match[2] or 1), folder) for match, folder in named if match]
+    return [folder for _, _, folder in sorted(dated, reverse=True)]
+
+
+def _decoded(line: bytes, path: Path, number: int) -> str:
+    try:
+        return line.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{path}:{number}:{error.start + 1}: this is no UTF-8") from None

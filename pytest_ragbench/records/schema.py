@@ -1,0 +1,116 @@
+"""The keys of `run.json`, checked when it is written and when it is read; unknown ones are refused."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pytest_ragbench.errors import RecordError
+
+SCHEMA_VERSION = 1
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class GitModel(_Strict):
+    """Commit and cleanliness of the measured repository; null where unknown."""
+
+    sha: str | None = None
+    dirty: bool | None = None
+
+
+class ConfigurationModel(_Strict):
+    """One configuration as it ran."""
+
+    name: str
+    overrides: dict[str, Any] = Field(default_factory=dict)
+    pairs: list[str] = Field(default_factory=list)
+    marker: str | None = None
+    factors: list[str] = Field(default_factory=list)
+    searches: bool = True
+
+
+class ExperimentModel(_Strict):
+    """A family of comparisons."""
+
+    name: str
+    arms: list[str]
+
+
+class BootstrapModel(_Strict):
+    """How the intervals were resampled."""
+
+    seed: int
+    resamples: int
+    confidence: float
+    cluster: str
+
+
+class LedgerModel(_Strict):
+    """The ledger of looks as this run left it: number of entries, and the hash of the last."""
+
+    count: int = Field(ge=0)
+    last_hash: str | None = None
+
+
+class RunModel(_Strict):
+    """`run.json`."""
+
+    schema_version: Literal[1]
+    run_id: str
+    status: Literal["running", "done", "failed"]
+    reason: str | None = None
+    started_at: str
+    finished_at: str | None = None
+    pid: int | None = None
+    host: str | None = None
+    process_started: str | None = None
+    git: GitModel = Field(default_factory=GitModel)
+    config_digest: str | None = None
+    index: Any = None
+    questions_digest: str | None = None
+    split: str | None = None
+    suites: list[str] | None = None
+    domains: list[str] | None = None
+    configurations: list[ConfigurationModel] = Field(default_factory=list)
+    experiments: list[ExperimentModel] = Field(default_factory=list)
+    bootstrap: BootstrapModel | None = None
+    ledger: LedgerModel | None = None
+    llm: dict[str, Any] | None = None
+    k: int = Field(default=10, ge=1)
+    sets: Any = None
+    limit: int | None = None
+    selection: Any = None
+    left_out: dict[str, int] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
+    warm_up: list[str] = Field(default_factory=list)
+    complete: bool | None = None
+    partial: bool | None = None
+    resumed_from: str | None = None
+    workers: int | None = None
+    pipeline: dict[str, Any] | None = None
+    versions: dict[str, str] = Field(default_factory=dict)
+
+
+def check_run(value: dict[str, Any], path: str) -> dict[str, Any]:
+    """The same mapping, with the defaults of absent keys.
+
+    Raises:
+        RecordError: Another schema version, an unknown key, or a value of the wrong type; each is named.
+    """
+    version = value.get("schema_version")
+    if version != SCHEMA_VERSION or isinstance(version, bool):
+        found = "no schema_version" if version is None else f"schema_version {version!r}"
+        newer = isinstance(version, int) and version > SCHEMA_VERSION
+        advice = "upgrade pytest-ragbench to read it" if newer else "it was not written by a released version"
+        raise RecordError(f"{path}: it has {found}; this version reads {SCHEMA_VERSION}; {advice}")
+    try:
+        return RunModel.model_validate(value).model_dump()
+    except ValidationError as error:
+        problems = [
+            f"{path}: {'.'.join(map(str, problem['loc'])) or 'root'}: {problem['msg']}" for problem in error.errors()
+        ]
+        raise RecordError("\n".join(problems)) from None

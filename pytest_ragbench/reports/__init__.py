@@ -1,0 +1,1 @@
+"""One report model of a run, and its renderers."""

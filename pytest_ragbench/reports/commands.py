@@ -1,0 +1,147 @@
+"""What the harness and the command line show of a record: the one place where reports meet files. It only reads."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pytest_ragbench.errors import UsageError
+from pytest_ragbench.records.record import CellKey, RunRecord, find_run, row_key
+from pytest_ragbench.reports.build import build
+from pytest_ragbench.reports.markdown import render_markdown
+from pytest_ragbench.reports.question import build_question
+from pytest_ragbench.reports.terminal import render_terminal
+from pytest_ragbench.reports.text import encodable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from pytest_ragbench.questions.model import Question
+    from pytest_ragbench.reports.model import Report
+
+MISSES_SHOWN = 8
+
+
+def report_run(name: str, runs_dir: Path) -> str:
+    """`ragbench report RUN`: the text of `report.md`, made again from the record.
+
+    Raises:
+        RecordError: There is no such record, or a file of it is damaged.
+    """
+    return render_record(find_run(name, runs_dir))
+
+
+def show_run(
+    name: str,
+    runs_dir: Path,
+    *,
+    question: str | None = None,
+    configurations: Iterable[str] = (),
+    width: int = 100,
+) -> str:
+    """`ragbench show RUN`: the report for a terminal, or with `question` its ranked lists beside the gold.
+
+    Args:
+        name: `last`, a run id or a path.
+        runs_dir: Where run ids are looked up.
+        question: Id of one question.
+        configurations: Names (or their markers) of those to show; all when empty.
+        width: Columns of the terminal.
+
+    Raises:
+        RecordError: There is no such record, or a file of it is damaged.
+        UsageError: The record has no such question or configuration.
+    """
+    record = find_run(name, runs_dir)
+    report = report_of(record) if question is None else question_report(record, question, configurations)
+    return _printable(render_terminal(report, width))
+
+
+def render_record(record: RunRecord) -> str:
+    """`report.md` of a record."""
+    return render_markdown(report_of(record))
+
+
+def render_for_terminal(record: RunRecord, width: int = 100) -> str:
+    """The summary at the end of a session: the report without its details, in characters that the terminal can show."""
+    return _printable(render_terminal(report_of(record).brief(), width))
+
+
+def render_misses(record: RunRecord, width: int = 100) -> str:
+    """The first questions of a small run that some configuration did not answer completely, beside their gold."""
+    complete = f"complete@{record.run['k']}"
+    missed = dict.fromkeys(
+        row["question"] for row in _last(record.rows()).values() if (row.get("metrics") or {}).get(complete) == 0
+    )
+    reports = [question_report(record, question) for question in list(missed)[:MISSES_SHOWN]]
+    return _printable("\n".join(render_terminal(report, width) for report in reports))
+
+
+def report_of(record: RunRecord) -> Report:
+    """The report of a record, whatever became of its run."""
+    summary = record.summary()
+    if record.status in {"done", "failed"}:
+        rows_kept = None if summary is not None else sum(1 for _ in record.rows())
+        errored = [_brief(row) for row in record.errored_rows()]
+    else:  # several attempts at a cell may be there, and the last counts
+        last: dict[CellKey, dict[str, Any] | None] = {}
+        for row in record.rows():
+            last[row_key(row)] = _brief(row) if row.get("error") is not None else None
+        rows_kept = len(last)
+        errored = [brief for brief in last.values() if brief is not None]
+    return build(
+        record.run,
+        summary,
+        status=record.status,
+        errored=errored,
+        missing=record.missing,
+        rows_kept=rows_kept,
+    )
+
+
+def question_report(record: RunRecord, question: str, configurations: Iterable[str] = ()) -> Report:
+    """The ranked lists of one question beside its gold.
+
+    Raises:
+        UsageError: The record has no such question or configuration.
+    """
+    golden = _question(record, question)
+    markers = {entry["marker"]: entry["name"] for entry in record.run["configurations"]}
+    wanted = [markers.get(name, name) for name in configurations]
+    rows = {key[1]: row for key, row in _last(r for r in record.rows() if r.get("question") == question).items()}
+    unknown = [name for name in wanted if name not in rows]
+    if unknown:
+        known = ", ".join(rows) or "none"
+        raise UsageError(f"{unknown[0]}: no row of {question} under this configuration; the record has: {known}")
+    order = [entry["name"] for entry in record.run["configurations"]]
+    names = wanted or sorted(rows, key=lambda name: (order.index(name) if name in order else len(order), name))
+    shown = [rows[name] for name in names]
+    ids = {entry["id"] for row in shown for entry in row.get("ranking") or ()}
+    texts = {(chunk["id"], chunk["file"]): chunk.get("text", "") for chunk in record.chunks() if chunk["id"] in ids}
+    return build_question(golden, shown, texts, record.run["k"])
+
+
+def _question(record: RunRecord, name: str) -> Question:
+    questions = {question.id: question for question in record.questions()}
+    if name in questions:
+        return questions[name]
+    near = difflib.get_close_matches(name, questions, n=3)
+    hint = f"; did you mean {', '.join(near)}?" if near else ""
+    raise UsageError(f"{name}: {record.run['run_id']} has no such question{hint}")
+
+
+def _last(rows: Iterable[dict[str, Any]]) -> Mapping[CellKey, dict[str, Any]]:
+    return {row_key(row): row for row in rows}
+
+
+def _brief(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report needs of an errored row."""
+    return {key: row.get(key) for key in ("question", "configuration", "error")}
+
+
+def _printable(text: str) -> str:
+    """In the characters of the terminal, which may be ASCII; what pytest captures is not asked."""
+    stream = sys.__stdout__ or sys.stdout
+    return encodable(text, getattr(stream, "encoding", None))

@@ -1,0 +1,174 @@
+"""Arm against arm: one sentence in words for each step, then the table that the sentence rests on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_ragbench.reports.model import Block, Bullets, Cell, Column, Number, Probability, Section, Sentences, Table
+from pytest_ragbench.reports.text import cell_text, milliseconds, plural, probability
+from pytest_ragbench.reports.view import RunView, difference, estimate
+from pytest_ragbench.statistics.verdicts import LEVEL, MEANINGS, MIN_DIFFERING, WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+SENTENCES_SHOWN = 24
+ROWS_SHOWN = 60
+"""Rows of one family's table; above, only the main metric, then only the first so many comparisons."""
+
+_WORDS: Mapping[str, str] = {str(verdict): words for verdict, words in WORDS.items()}
+
+_COLUMNS = (
+    Column("configuration", numeric=False),
+    Column("against", numeric=False),
+    Column("metric", numeric=False),
+    Column("difference"),
+    Column("verdict", numeric=False),
+    Column("p sign-flip"),
+    Column("p Holm"),
+    Column("p McNemar"),
+    Column("smallest p"),
+    Column("detectable"),
+    Column("n"),
+)
+
+
+def headline(view: RunView) -> Iterator[Section]:
+    """Which component helps, by how much and at what cost, in words."""
+    if not view.metrics or not view.names:
+        return
+    metric = view.metrics[0]
+    sentences = [_sentence(view, name, other, metric) for name, other in view.pairs]
+    shown = [*_best(view, metric), *sentences[:SENTENCES_SHOWN]]
+    if len(sentences) > SENTENCES_SHOWN:
+        shown.append(f"{len(sentences) - SENTENCES_SHOWN:,} more comparisons stand in summary.json.")
+    if shown:
+        yield Section("In words", (Bullets(tuple(shown)),))
+
+
+def _best(view: RunView, metric: str) -> Iterator[str]:
+    means = {name: view.results[name].get("overall", {}).get(metric) or {} for name in view.names}
+    scored = {name: entry for name, entry in means.items() if entry.get("mean") is not None}
+    if len(scored) > 1:
+        name = max(scored, key=lambda key: scored[key]["mean"])
+        entry = scored[name]
+        yield f"Highest {metric}: {name}, {cell_text(estimate(entry))}."
+
+
+def _sentence(view: RunView, name: str, other: str, metric: str) -> str:
+    entry = view.paired(name, other, metric)
+    component, added = _component(view, name, other)
+    cost = _cost(view, name, other)
+    if other in (view.results[name].get("inert") or ()):
+        return f"{component or name} is inert: {name} ranked exactly as {other} on every question{cost}."
+    if entry.get("delta") is None:
+        return f"{name} and {other} scored no question in common."
+    numbers = f"{metric} {cell_text(difference(entry))}, {_grounds(entry)}{cost}."
+    verdict = str(entry.get("verdict"))
+    if verdict != "real":
+        words = _WORDS.get(verdict, verdict)
+        both = f"{name} against {other}"
+        return f"{component}, {words}: {both}, {numbers}" if component else f"{both}, {words}: {numbers}"
+    if not component:
+        return f"{name} {'beats' if entry['delta'] > 0 else 'loses to'} {other}: {numbers}"
+    helps = (entry["delta"] > 0) == added
+    return f"{component} {'helps' if helps else 'makes it worse'}: {name} against {other}, {numbers}"
+
+
+def _component(view: RunView, name: str, other: str) -> tuple[str, bool]:
+    """The factors by which the two differ, and whether the first has them; empty where both have some of their own."""
+    mine, theirs = view.factors(name), view.factors(other)
+    added = [factor for factor in mine if factor not in theirs]
+    removed = [factor for factor in theirs if factor not in mine]
+    if bool(added) == bool(removed):
+        return "", True
+    return " + ".join(added or removed), bool(added)
+
+
+def _grounds(entry: Mapping[str, Any]) -> str:
+    verdict = str(entry.get("verdict"))
+    if verdict == "no difference":
+        return MEANINGS["no difference"]
+    if verdict == "unresolvable":
+        differing = plural(entry.get("differing") or 0, "cluster")
+        return f"{differing} with a difference, and fewer than {MIN_DIFFERING} cannot reach p {LEVEL:g}"
+    if verdict == "indeterminate":
+        return MEANINGS["indeterminate"]
+    parts = []
+    if entry.get("p_sign_flip") is not None:
+        parts.append(f"p {probability(entry['p_sign_flip'])}")
+    if entry.get("p_holm") is not None and (entry.get("comparisons") or 0) > 1:
+        parts.append(f"{probability(entry['p_holm'])} adjusted for {entry['comparisons']} comparisons")
+    if verdict != "real" and entry.get("mde") is not None:
+        parts.append(f"smallest detectable difference {entry['mde']:.3f}")
+    return ", ".join(parts) or _WORDS.get(verdict, verdict)
+
+
+def _cost(view: RunView, name: str, other: str) -> str:
+    """The change of the median search time, over warm rows."""
+    mine, theirs = (view.latency(arm).get("search") or {} for arm in (name, other))
+    if mine.get("p50") is None or theirs.get("p50") is None:
+        return ""
+    change = mine["p50"] - theirs["p50"]
+    more = "more" if change >= 0 else "less"
+    return f"; median search {milliseconds(abs(change))} ms {more} ({milliseconds(mine['p50'])} ms)"
+
+
+def comparisons(view: RunView) -> Iterator[Section]:
+    """One section for each experiment, and one for the comparisons of none."""
+    legend = _legend(view)
+    for title, pairs in view.families():
+        metrics = _shown_metrics(view)
+        if len(pairs) * len(metrics) > ROWS_SHOWN:
+            metrics = metrics[:1]
+        rows = [_row(view, pair, metric) for pair in pairs[:ROWS_SHOWN] for metric in metrics]
+        blocks: list[Block] = [Sentences(_family(view, title, pairs)), Table(_COLUMNS, tuple(rows), keys=3)]
+        if len(pairs) > ROWS_SHOWN:
+            blocks.append(Sentences(f"{len(pairs) - ROWS_SHOWN:,} more comparisons stand in summary.json."))
+        yield Section(f"Comparisons: {title or 'outside experiments'}", (*blocks, *legend))
+        legend = ()
+
+
+def _shown_metrics(view: RunView) -> list[str]:
+    """The main metric, then recall and the binary hit, which McNemar's test can judge."""
+    return [*view.metrics[:1], *(metric for metric in view.metrics[1:] if metric.startswith(("recall@", "hit@")))]
+
+
+def _family(view: RunView, title: str, pairs: Sequence[tuple[str, str]]) -> str:
+    count = len({frozenset(pair) for pair in pairs})
+    level = view.run.get("bootstrap") or {}
+    chance = 1.0 - float(level.get("confidence") or 0.95)
+    text = f"{plural(count, 'comparison')}, paired by question; a difference is the first minus the second"
+    if count > 1 and title:
+        expected = count * chance
+        text += f". At this level about {expected:.2g} of them would look real by chance alone, so p Holm is beside p"
+    return text + "."
+
+
+def _row(view: RunView, pair: tuple[str, str], metric: str) -> tuple[Cell, ...]:
+    entry = view.paired(*pair, metric)
+    verdict = str(entry.get("verdict") or "")
+    return (
+        *pair,
+        metric,
+        difference(entry),
+        _WORDS.get(verdict, verdict),
+        *(_probability(entry.get(key)) for key in ("p_sign_flip", "p_holm", "p_mcnemar", "p_smallest")),
+        Number(entry["mde"]) if entry.get("mde") is not None and verdict != "real" else None,
+        entry.get("n"),
+    )
+
+
+def _probability(value: float | None) -> Cell:
+    return None if value is None else Probability(value)
+
+
+def _legend(view: RunView) -> tuple[Bullets, ...]:
+    """What the verdicts that occur mean."""
+    used = {str(view.paired(*pair, metric).get("verdict")) for pair in view.pairs for metric in _shown_metrics(view)}
+    lines = [f"{WORDS[verdict]}: {meaning}" for verdict, meaning in MEANINGS.items() if verdict in used]
+    if not lines:
+        return ()
+    lines.append("smallest p: the smallest that so many differing clusters could have given")
+    lines.append("detectable: the smallest true difference that would be called real four times in five")
+    return (Bullets(tuple(f"{line}." for line in lines)),)

@@ -1,0 +1,54 @@
+"""What a configuration costs: latency percentiles of each stage over warm rows, with the cold ones counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_ragbench.reports.model import Cell, Column, Milliseconds, Section, Sentences, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pytest_ragbench.reports.view import RunView
+
+ROWS_SHOWN = 80
+"""Rows with stages; above, only the whole search is shown."""
+
+_COLUMNS = (
+    Column("configuration", numeric=False),
+    Column("stage", numeric=False),
+    Column("p50 ms"),
+    Column("p95 ms"),
+    Column("p99 ms"),
+    Column("warm"),
+    Column("cold"),
+    Column("cached"),
+)
+
+
+def costs(view: RunView) -> Iterator[Section]:
+    """Latency by configuration and stage."""
+    timed = {name: view.latency(name) for name in view.names}
+    stages = {name: [stage for stage in _in_order(entry) if "p50" in entry[stage]] for name, entry in timed.items()}
+    if not any(stages.values()):
+        return
+    if sum(map(len, stages.values())) > ROWS_SHOWN:
+        stages = {name: [stage for stage in found if stage == "search"] for name, found in stages.items()}
+    rows = tuple(_row(name, stage, timed[name]) for name, found in stages.items() for stage in found)
+    sentence = (
+        "Milliseconds, percentiles by linear interpolation over warm rows. A cold row paid for loading something and "
+        "is only counted; a cached one carries the time that its stages first took."
+    )
+    yield Section("Latency", (Table(_COLUMNS, rows, keys=2), Sentences(sentence)))
+
+
+def _in_order(entry: Mapping[str, Any]) -> list[str]:
+    """The whole search first, then its stages by name."""
+    return sorted((stage for stage in entry if not stage.startswith("_")), key=lambda stage: (stage != "search", stage))
+
+
+def _row(name: str, stage: str, entry: Mapping[str, Any]) -> tuple[Cell, ...]:
+    counts = entry.get("_rows") or {} if stage == "search" else {}
+    percentiles = (entry[stage].get(key) for key in ("p50", "p95", "p99"))
+    shown = (None if value is None else Milliseconds(value) for value in percentiles)
+    return (name, stage, *shown, entry[stage].get("n"), counts.get("cold"), counts.get("cached"))

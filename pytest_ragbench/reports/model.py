@@ -1,0 +1,110 @@
+"""The one report model: sections of sentences and tables with typed cells; only the renderers format and escape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A plain number with a fixed number of decimals."""
+
+    value: float
+    digits: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean with its interval; `signed` for a difference."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+    signed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many of so many, `38/40`."""
+
+    part: int
+    whole: int
+
+
+@dataclass(frozen=True, slots=True)
+class Probability:
+    """A p-value."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Milliseconds:
+    """A duration in ms."""
+
+    value: float
+
+
+Cell = str | int | Number | Estimate | Share | Probability | Milliseconds | None
+"""A table cell; None where there is nothing to say. Text is raw: it is escaped where it is printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A table column; numbers are set right."""
+
+    title: str
+    numeric: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells under columns.
+
+    Attributes:
+        columns: As many as every row has cells.
+        rows: In display order.
+        keys: Leading columns that say what a row is; repeated when a narrow terminal breaks the table.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    keys: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """A paragraph, raw text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of short texts, raw."""
+
+    items: tuple[str, ...]
+
+
+Block = Sentences | Bullets | Table
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of a report; `detail` parts stay out of the summary at the end of a session."""
+
+    title: str
+    blocks: tuple[Block, ...] = ()
+    detail: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is shown of a run, whoever shows it."""
+
+    title: str
+    sections: tuple[Section, ...]
+
+    def brief(self) -> Report:
+        """The report without its details."""
+        return Report(self.title, tuple(section for section in self.sections if not section.detail))

@@ -1,0 +1,114 @@
+"""The first sections: what ran and how far it got, and the errors, before any number is believed."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from pytest_ragbench.reports.model import Bullets, Section, Sentences
+from pytest_ragbench.reports.text import cut, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pytest_ragbench.reports.view import RunView
+
+ERRORS_SHOWN = 3
+"""Error texts shown for each configuration."""
+
+ERROR_CHARACTERS = 300
+
+
+def opening(view: RunView) -> Section:
+    """Identity, state, sizes and the ledger's count."""
+    bullets = [_identity(view), _size(view), _state(view), *_looks(view.run), *_left_out(view.run)]
+    bullets.extend(_sentence(note) for note in view.run.get("notes") or ())
+    bullets.extend(f"Missing: {words}." for words in view.missing)
+    return Section("What ran", (Bullets(tuple(bullets)),))
+
+
+def _identity(view: RunView) -> str:
+    run = view.run
+    git = run.get("git") or {}
+    dirty = {True: ", with changes", False: ", clean", None: ""}[git.get("dirty")]
+    commit = f"commit {git['sha'][:12]}{dirty}" if git.get("sha") else "no commit"
+    parts = [f"Run {run['run_id']}", commit, f"started {run['started_at']}"]
+    if run.get("resumed_from"):
+        parts.append(f"resumed from {run['resumed_from']}")
+    return ", ".join(parts) + "."
+
+
+def _size(view: RunView) -> str:
+    run = view.run
+    parts = [f"Split {run['split']}"] if run.get("split") else []
+    parts.extend(f"{what} {', '.join(run[what])}" for what in ("suites", "domains") if run.get(what))
+    if run.get("limit") is not None:
+        parts.append(f"limited to {plural(run['limit'], 'question')}")
+    if view.names:
+        rows = [_planned(view.results[name]) for name in view.names]
+        parts.append(plural(max(rows), "question"))
+    if run.get("questions_digest"):
+        parts.append(f"question set {run['questions_digest'][:12]}")
+    configurations = len(run.get("configurations") or ())
+    parts.append(f"{plural(configurations, 'configuration')}, rankings cut at {view.k}")
+    return _sentence(", ".join(parts))
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:].removesuffix('.')}."
+
+
+def _planned(result: Mapping[str, Any]) -> int:
+    rows: Mapping[str, int] = result.get("rows") or {}
+    return sum(rows.values()) + int(result.get("unanswerable") or 0)
+
+
+def _state(view: RunView) -> str:
+    run, reason = view.run, view.run.get("reason")
+    kept = "" if view.rows_kept is None else f"; {plural(view.rows_kept, 'row')} kept"
+    because = f": {cut(str(reason), ERROR_CHARACTERS)}" if reason else ""
+    resume = "--rag-resume completes it" if not run.get("complete") else "every planned cell has a row"
+    if view.status == "aborted":
+        return f"Aborted: it says that it runs, but its process is gone{kept}; {resume}."
+    if view.status == "running":
+        return f"Still running{kept}."
+    if view.status == "failed":
+        return f"Broke off{because}{kept}; {resume}."
+    if run.get("partial"):
+        return "Partial: the selection left planned cells out, so no gate and no baseline takes it."
+    if run.get("complete") is False:
+        missing = sum((view.results[name].get("rows") or {}).get("not_run", 0) for name in view.names)
+        return f"Incomplete: {plural(missing, 'planned cell')} without a row; {resume}."
+    return "Complete: every planned cell has a row."
+
+
+def _looks(run: Mapping[str, Any]) -> Iterator[str]:
+    ledger = run.get("ledger")
+    if ledger is not None:
+        yield f"Test split opened {plural(ledger['count'], 'time')}."
+
+
+def _left_out(run: Mapping[str, Any]) -> Iterator[str]:
+    left = {what: count for what, count in sorted((run.get("left_out") or {}).items()) if count}
+    if left:
+        yield f"Left out of the set: {', '.join(f'{count:,} {what}' for what, count in left.items())}."
+
+
+def errors(view: RunView) -> Iterator[Section]:
+    """How many rows of each configuration failed, and the first texts."""
+    if not view.errors:
+        return
+    order = {entry["name"]: index for index, entry in enumerate(view.run.get("configurations") or ())}
+    rows = sorted(view.errors, key=lambda row: (order.get(row["configuration"], len(order)), row["configuration"]))
+    bullets: list[str] = []
+    for name, group in groupby(rows, key=lambda row: str(row["configuration"])):
+        failed = sorted(group, key=lambda row: str(row["question"]))
+        bullets.append(f"{name}: {len(failed):,} failed.")
+        bullets.extend(
+            f"{name}, {row['question']}: {cut(str(row['error']), ERROR_CHARACTERS)}" for row in failed[:ERRORS_SHOWN]
+        )
+    sentence = (
+        f"{plural(len(rows), 'search', 'searches')} failed, out of every mean below. A run with errors passes no gate. "
+        f"The first {ERRORS_SHOWN} of each configuration:"
+    )
+    yield Section("Errors", (Sentences(sentence), Bullets(tuple(bullets))))

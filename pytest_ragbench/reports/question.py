@@ -1,0 +1,124 @@
+"""One question under the microscope: its gold, and what each configuration ranked beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_ragbench.metrics.catalogue import DOCUMENT_PREFIX, metric_names
+from pytest_ragbench.reports.model import Block, Bullets, Cell, Column, Number, Report, Section, Sentences, Table
+from pytest_ragbench.reports.text import cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_ragbench.questions.model import Locator, Question
+
+
+TEXT_CHARACTERS = 60
+"""Start of a chunk's text beside its place."""
+
+_GOLD = (
+    Column("gold"),
+    Column("source", numeric=False),
+    Column("required", numeric=False),
+    Column("hop"),
+)
+_RANKING = (
+    Column("rank"),
+    Column("source", numeric=False),
+    Column("gold", numeric=False),
+    Column("score"),
+    Column("text", numeric=False),
+)
+
+
+def build_question(
+    question: Question, rows: Sequence[Mapping[str, Any]], texts: Mapping[tuple[str, str], str], k: int = 10
+) -> Report:
+    """The ranked lists of one question.
+
+    Args:
+        question: With its gold.
+        rows: Its rows, in the order of the configurations.
+        texts: (chunk id, file) to the chunk's text, where the record has it.
+        k: Depth of the rankings.
+    """
+    sections = [_asked(question), *(Section(row["configuration"], tuple(_row_blocks(row, texts, k))) for row in rows)]
+    return Report(f"{question.id}: {cut(question.text, 120)}", tuple(sections))
+
+
+def place(file: str, pages: Sequence[int] | None, heading: Sequence[str]) -> str:
+    """A source on one line: `book.pdf p. 4-5, Ch 4 > Bisection`."""
+    parts = [file]
+    if pages:
+        parts.append(f"p. {pages[0]}" if pages[0] == pages[-1] else f"p. {pages[0]}-{pages[-1]}")
+    shown = " ".join(parts)
+    return f"{shown}, {' > '.join(heading)}" if heading else shown
+
+
+def _asked(question: Question) -> Section:
+    facts = [question.suite, question.tier, f"split {question.split or 'none'}"]
+    facts += [] if question.answerable else ["unanswerable"]
+    blocks: list[Block] = [Sentences(cut(question.text, 2_000)), Sentences(", ".join(facts) + ".")]
+    if question.gold:
+        rows = tuple(
+            (
+                index,
+                " or ".join(_locator(locator) for locator in source.locators),
+                "yes" if source.required else "optional",
+                source.hop,
+            )
+            for index, source in enumerate(question.gold)
+        )
+        blocks.append(Table(_GOLD, rows))
+    if question.nuggets:
+        blocks.append(Bullets(question.nuggets))
+    return Section("Question", tuple(blocks))
+
+
+def _locator(locator: Locator) -> str:
+    return place(locator.file, locator.pages, locator.heading)
+
+
+def _row_blocks(row: Mapping[str, Any], texts: Mapping[tuple[str, str], str], k: int) -> Iterator[Block]:
+    if row.get("error") is not None:
+        yield Sentences(f"The search failed: {cut(str(row['error']), 500)}")
+        return
+    metrics = row.get("metrics") or {}
+    names = [name for name in metric_names(k) if not name.startswith(DOCUMENT_PREFIX) and metrics.get(name) is not None]
+    shown = [f"{name} {metrics[name]:.3f}" for name in names]
+    if shown:
+        yield Sentences(f"{', '.join(shown)}.")
+    if not row.get("ranking"):
+        yield Sentences("The ranking is empty.")
+        return
+    yield _without_empty(Table(_RANKING, tuple(_ranked(entry, texts) for entry in row["ranking"]), keys=2))
+
+
+def _without_empty(table: Table) -> Table:
+    """The table without the columns that say nothing: a pipeline need not give scores or texts."""
+    kept = [index for index in range(len(table.columns)) if any(row[index] is not None for row in table.rows)]
+    columns = tuple(table.columns[index] for index in kept)
+    return Table(columns, tuple(tuple(row[index] for index in kept) for row in table.rows), table.keys)
+
+
+def _ranked(entry: Mapping[str, Any], texts: Mapping[tuple[str, str], str]) -> tuple[Cell, ...]:
+    found: str | None = None
+    if entry.get("matches"):
+        found = f"satisfies {', '.join(map(str, entry['matches']))}"
+    elif entry.get("doc_matches"):
+        found = f"file of {', '.join(map(str, entry['doc_matches']))}"
+    score = entry.get("score")
+    return (
+        entry["rank"],
+        place(entry["file"], entry.get("pages"), entry.get("heading") or ()),
+        found,
+        None if score is None else Number(score, 4),
+        _start(texts.get((entry["id"], entry["file"]), "")) or None,
+    )
+
+
+def _start(text: str) -> str:
+    """The beginning of a passage on one line; the dots alone mark the cut, since the whole stands in the record."""
+    words = " ".join(text[: 4 * TEXT_CHARACTERS].split())
+    return words if len(words) <= TEXT_CHARACTERS else f"{words[:TEXT_CHARACTERS]}…"

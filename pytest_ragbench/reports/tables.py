@@ -1,0 +1,181 @@
+"""Means with intervals: the main table, groups of questions, document-level twins, hops, and what was not scored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_ragbench.reports.model import Bullets, Cell, Column, Number, Section, Sentences, Share, Table
+from pytest_ragbench.reports.text import plural
+from pytest_ragbench.reports.view import MANY_CONFIGURATIONS, RunView, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+GROUPS = (
+    ("by_suite", "suite"),
+    ("by_tier", "tier"),
+    ("by_domain", "domain"),
+    ("by_difficulty", "difficulty"),
+    ("by_strategy", "strategy"),
+)
+WHOLE_FILE_SUITES = ("code", "canvas")
+
+_CONFIGURATION = Column("configuration", numeric=False)
+
+
+def main_table(view: RunView) -> Iterator[Section]:
+    """Every configuration's headline metrics."""
+    if not view.names:
+        return
+    columns = (_CONFIGURATION, Column("scored/planned"), *(Column(metric) for metric in view.metrics))
+    rows = tuple(
+        (name, _scored(view.results[name]), *(estimate(_overall(view, name).get(m)) for m in view.metrics))
+        for name in view.names
+    )
+    yield Section("Results", (Table(columns, rows), Sentences(_intervals(view)), *_counts(view)))
+
+
+def _overall(view: RunView, name: str) -> Mapping[str, Any]:
+    return view.results[name].get("overall") or {}
+
+
+def _scored(result: Mapping[str, Any]) -> Cell:
+    rows = result.get("rows") or {}
+    return Share(rows.get("scored", 0), sum(rows.values())) if rows else None
+
+
+def _intervals(view: RunView) -> str:
+    size = view.results[view.names[0]].get("set") or {}
+    bootstrap = view.run.get("bootstrap") or {}
+    text = "In brackets: intervals"
+    if bootstrap:
+        clustered = "clusters (the file of a question's first required source)"
+        drawn = clustered if bootstrap["cluster"] == "file" else "questions"
+        level, resamples = bootstrap["confidence"] * 100, bootstrap["resamples"]
+        text = f"In brackets: {level:g} % percentile intervals from {resamples:,} resamples of {drawn}"
+        text += f", seed {bootstrap['seed']}"
+    if size:
+        text += f"; {plural(size['n'], 'question')} in {plural(size['clusters'], 'cluster')}"
+        text += f", worth {size['effective_n']:.1f} independent ones" if size.get("effective_n") is not None else ""
+    return text + ". A question without gold counts in no mean."
+
+
+def _counts(view: RunView) -> Iterator[Bullets]:
+    lines = []
+    unanswerable = max(int(view.results[name].get("unanswerable") or 0) for name in view.names)
+    if unanswerable:
+        lines.append(f"{plural(unanswerable, 'unanswerable question')} ran, out of every mean.")
+    for name in view.names:
+        partners = view.results[name].get("inert") or ()
+        if partners:
+            lines.append(f"Inert: {name} ranked exactly as {', '.join(partners)} on every question.")
+    if lines:
+        yield Bullets(tuple(lines))
+
+
+def groups(view: RunView) -> Iterator[Section]:
+    """The main metric by suite, tier and whatever else the questions carry."""
+    for key, title in GROUPS if view.metrics else ():
+        found = {name: view.results[name].get(key) or {} for name in view.names}
+        labels = sorted({label for groups in found.values() for label in groups})
+        if not labels or (len(labels) == 1 and key not in {"by_suite", "by_tier"}):
+            continue
+        metric = view.metrics[0]
+        sizes = {label: _group_size(found, label) for label in labels}
+        blocks = [_cross(view, found, title, {label: _label(label, *sizes[label]) for label in labels})]
+        notes = list(_group_notes(key, labels, any(diag for _, diag in sizes.values())))
+        shown = (*blocks, *((Bullets(tuple(notes)),) if notes else ()))
+        yield Section(f"By {title}: {metric}", shown, detail=key not in {"by_suite", "by_tier"})
+
+
+def _group_size(found: Mapping[str, Mapping[str, Any]], label: str) -> tuple[int, bool]:
+    """Scored questions of a group under the configuration that scored most, and whether it is a diagnostic only."""
+    entries = [groups[label] for groups in found.values() if label in groups]
+    sets = [entry["_set"] for entry in entries if "_set" in entry]
+    counts = [value["n"] for entry in entries for metric, value in entry.items() if metric != "_set"]
+    return max((*(size["n"] for size in sets), *counts), default=0), any(size.get("diag") for size in sets)
+
+
+def _label(label: str, count: int, diag: bool) -> str:
+    return f"{label} (n {count}, diag)" if diag else f"{label} (n {count})"
+
+
+def _cross(view: RunView, found: Mapping[str, Mapping[str, Any]], title: str, labels: Mapping[str, str]) -> Table:
+    """Groups as rows and configurations as columns, or the reverse where there are many configurations."""
+    metric = view.metrics[0]
+
+    def cell(name: str, label: str) -> Cell:
+        return estimate((found[name].get(label) or {}).get(metric))
+
+    if len(view.names) <= MANY_CONFIGURATIONS:
+        columns = (Column(title, numeric=False), *(Column(name) for name in view.names))
+        rows = [(shown, *(cell(name, label) for name in view.names)) for label, shown in labels.items()]
+    else:
+        columns = (_CONFIGURATION, *(Column(shown) for shown in labels.values()))
+        rows = [(name, *(cell(name, label) for label in labels)) for name in view.names]
+    return Table(columns, tuple(rows))
+
+
+def _group_notes(key: str, labels: list[str], diag: bool) -> Iterator[str]:
+    if key != "by_suite":
+        return
+    if diag:
+        yield "diag: fewer than 30 scored questions, a diagnostic and not a result."
+    whole = [label for label in labels if label in WHOLE_FILE_SUITES]
+    if whole:
+        yield (
+            f"{' and '.join(whole)}: a heading locator there matches the whole file, so chunk-level scores measure "
+            "finding the file."
+        )
+
+
+def twins(view: RunView) -> Iterator[Section]:
+    """Chunk-level metrics beside the same ones by file alone, and how many pages a matched chunk spans."""
+    k = view.k
+    stems = [stem for stem in (f"ndcg@{k}", f"recall@{k}", f"complete@{k}", "hit@5") if _both(view, stem)]
+    if not stems:
+        return
+    columns = [_CONFIGURATION]
+    for stem in stems:
+        columns += [Column(stem), Column(f"doc_{stem}")]
+    spans = {name: view.results[name].get("page_span") or {} for name in view.names}
+    paged = any(span.get("max") is not None for span in spans.values())
+    if paged:
+        columns += [Column("pages, median"), Column("pages, max")]
+    rows = []
+    for name in view.names:
+        means = [_mean(_overall(view, name).get(key)) for stem in stems for key in (stem, f"doc_{stem}")]
+        span = (_number(spans[name].get("median"), 1), _number(spans[name].get("max"), 0)) if paged else ()
+        rows.append((name, *means, *span))
+    sentence = "Chunk level asks for the page or heading; document level (doc_) for the file alone."
+    if paged:
+        sentence += " Pages: how many a matched chunk spans; a chunk as long as a book finds every page."
+    yield Section("Chunk and document level", (Table(tuple(columns), tuple(rows)), Sentences(sentence)), detail=True)
+
+
+def _both(view: RunView, stem: str) -> bool:
+    return any(stem in _overall(view, name) and f"doc_{stem}" in _overall(view, name) for name in view.names)
+
+
+def _mean(entry: Mapping[str, Any] | None) -> Cell:
+    return _number((entry or {}).get("mean"), 3)
+
+
+def _number(value: float | None, digits: int) -> Cell:
+    return None if value is None else Number(value, digits)
+
+
+def hops(view: RunView) -> Iterator[Section]:
+    """Recall of the required sources of each hop."""
+    found = {name: view.results[name].get("by_hop") or {} for name in view.names}
+    labels = sorted({hop for hops in found.values() for hop in hops}, key=lambda hop: (len(hop), hop))
+    if not labels:
+        return
+    metrics = sorted({metric for hops in found.values() for entry in hops.values() for metric in entry})
+    columns = (_CONFIGURATION, *(Column(f"hop {hop}, {metric}") for hop in labels for metric in metrics))
+    rows = tuple(
+        (name, *(estimate((found[name].get(hop) or {}).get(metric)) for hop in labels for metric in metrics))
+        for name in view.names
+    )
+    sentence = "Required sources that carry a hop, found by the whole ranking."
+    yield Section("Recall by hop", (Table(columns, rows), Sentences(sentence)), detail=True)

@@ -1,0 +1,108 @@
+"""`ragbench report RUN`, `ragbench show RUN` and `show RUN --question ID`."""
+
+import pytest
+
+from pytest_ragbench.errors import RecordError, UsageError
+from pytest_ragbench.reports.commands import render_for_terminal, render_misses, report_run, show_run
+
+
+def test_report_prints_report_md(recorded):
+    record = recorded()
+    runs = record.folder.parent
+    written = (record.folder / "report.md").read_text(encoding="utf-8")
+    assert (
+        report_run("last", runs)
+        == report_run(record.folder.name, runs)
+        == report_run(str(record.folder), runs)
+        == written
+    )
+
+
+def test_show_prints_the_whole_report_and_the_session_only_its_summary(recorded):
+    record = recorded()
+    whole, brief = show_run("last", record.folder.parent, width=120), render_for_terminal(record, 120)
+    assert "Recall by hop" in whole
+    assert "Recall by hop" not in brief
+    assert "In words" in brief
+
+
+def test_one_question_shows_the_ranked_list_beside_its_gold(recorded):
+    record = recorded()
+    text = show_run("last", record.folder.parent, question="lex-0002", width=120)
+    assert "f2.pdf p. 1-3" in text
+    assert "f3.pdf p. 1-3" in text
+    assert [line for line in text.splitlines() if line in {"R0-bm25", "R2-hybrid", "R5-rerank"}] == [
+        "R0-bm25", "R2-hybrid", "R5-rerank",
+    ]  # fmt: skip
+    assert "satisfies 0" in text
+    assert "passage of f2.pdf" in text
+    assert "recall@10" in text
+
+
+def test_one_configuration_of_it_by_name_or_marker(recorded):
+    text = show_run("last", recorded().folder.parent, question="lex-0002", configurations=["R2-hybrid"])
+    assert "R2-hybrid" in text
+    assert "R0-bm25" not in text
+
+
+def test_a_question_that_failed_shows_its_error(recorded):
+    record = recorded(fails={("lex-0002", 0.3): "no index"})
+    assert "The search failed: ValueError: no index" in show_run("last", record.folder.parent, question="lex-0002")
+
+
+def test_unknown_names_are_refused_with_suggestions(recorded):
+    runs = recorded().folder.parent
+    with pytest.raises(UsageError, match="did you mean lex-00"):
+        show_run("last", runs, question="lex-000")
+    with pytest.raises(UsageError, match=r"R9: no row of lex-0001 .* the record has: R0-bm25, R2-hybrid, R5-rerank"):
+        show_run("last", runs, question="lex-0001", configurations=["R9"])
+    with pytest.raises(RecordError, match="no record here"):
+        report_run("nowhere", runs)
+
+
+def test_misses_are_the_questions_that_lack_a_required_source(recorded):
+    record = recorded()
+    complete = {row["question"] for row in record.rows() if row["metrics"]["complete@10"] == 0}
+    text = render_misses(record, 120)
+    assert complete
+    assert all(line.split(":")[0] in complete for line in text.splitlines() if line.startswith("lex-"))
+
+
+def test_a_heading_and_a_single_page_read_as_a_place(recorded):
+    from pytest_ragbench.reports.question import place
+
+    assert place("b.pdf", [5, 5], ["Ch 4", "Bisection"]) == "b.pdf p. 5, Ch 4 > Bisection"
+    assert place("a.md", None, ()) == "a.md"
+
+
+def test_the_command_line_prints_the_same_texts(recorded, tmp_path, monkeypatch, capsys):
+    from pytest_ragbench.cli import main
+
+    record = recorded()
+    monkeypatch.chdir(tmp_path)
+    typed = ["--runs-dir", "runs"]
+    assert main(["report", "last", *typed]) == 0
+    assert capsys.readouterr().out == (record.folder / "report.md").read_text(encoding="utf-8")
+    assert main(["show", record.folder.name, *typed]) == 0
+    assert "Recall by hop" in capsys.readouterr().out
+    assert main(["show", "last", "--question", "lex-0002", "--config", "R2-hybrid", *typed]) == 0
+    assert "f2.pdf p. 1-3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["report", "nowhere"], "nowhere: no record here"),
+        (["show", "last"], "run the bench first"),
+        (["show", "last", "--config", "R0"], "give --question ID with it"),
+    ],
+)
+def test_a_mistake_in_the_command_is_a_sentence_and_exit_status_4(arguments, message, tmp_path, monkeypatch, capsys):
+    from pytest_ragbench.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 4
+    shown = capsys.readouterr()
+    assert message in shown.err
+    assert "Traceback" not in shown.err
+    assert list(tmp_path.iterdir()) == []

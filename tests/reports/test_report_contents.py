@@ -1,0 +1,250 @@
+"""What a report says, checked against the summary and rows it is made from."""
+
+import json
+import re
+from itertools import pairwise
+
+import pytest
+
+from pytest_ragbench.configurations.model import Configuration
+from pytest_ragbench.records.record import RunRecord
+from pytest_ragbench.reports.build import build
+from pytest_ragbench.reports.commands import render_record, report_of
+from pytest_ragbench.reports.markdown import render_markdown
+from pytest_ragbench.reports.model import Bullets, Estimate, Sentences, Table
+
+
+def words(report):
+    """Every sentence and bullet, in order."""
+    for section in report.sections:
+        for block in section.blocks:
+            match block:
+                case Sentences():
+                    yield block.text
+                case Bullets():
+                    yield from block.items
+                case Table():
+                    pass
+
+
+def section(report, title):
+    return next(section for section in report.sections if section.title.startswith(title))
+
+
+def table(report, title):
+    """A section's table as rows of column title -> cell."""
+    found = next(block for block in section(report, title).blocks if isinstance(block, Table))
+    titles = [column.title for column in found.columns]
+    return [dict(zip(titles, row, strict=True)) for row in found.rows]
+
+
+def test_the_opening_says_what_ran_on_what_and_how_often_the_test_split_was_opened(recorded):
+    lines = list(words(report_of(recorded())))
+    assert lines[0] == (
+        "Run 20260901T120000Z-aaaaaaa, commit aaaaaaaaaaaa, with changes, started 2026-09-01T12:00:00.000Z."
+    )
+    assert lines[1] == "Split dev, 40 questions, question set dddddddddddd, 3 configurations, rankings cut at 10."
+    assert lines[2] == "Complete: every planned cell has a row."
+    assert lines[3] == "Test split opened 2 times."
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "expected"),
+    [
+        ({"partial": True, "complete": False}, "done", "Partial: the selection left planned cells out"),
+        ({"complete": False}, "done", "Incomplete: 0 planned cells without a row; --rag-resume completes it."),
+        ({"reason": "interrupted"}, "failed", "Broke off: interrupted"),
+        ({}, "aborted", "Aborted: it says that it runs, but its process is gone"),
+        ({}, "running", "Still running"),
+    ],
+)
+def test_the_opening_says_how_far_the_run_got(recorded, changes, status, expected):
+    record = recorded()
+    lines = list(words(build({**record.run, **changes}, record.summary(), status=status)))
+    assert lines[2].startswith(expected)
+
+
+def test_one_opening_is_singular_and_left_out_questions_and_notes_are_told(recorded):
+    run = {
+        **recorded().run,
+        "ledger": {"count": 1},
+        "left_out": {"rejected": 3, "unsplit": 0},
+        "notes": ["Runs as dev."],
+    }
+    lines = list(words(build(run, None)))
+    assert "Test split opened 1 time." in lines
+    assert "Left out of the set: 3 rejected." in lines
+    assert "Runs as dev." in lines
+
+
+def test_met_15_errors_come_before_any_number_with_scored_of_planned_beside_the_mean(recorded):
+    fails = {(f"lex-00{number:02}", 0.3): f"no index\n| {number}" for number in (1, 2, 4, 5, 9)}
+    record = recorded(fails=fails)
+    report = report_of(record)
+    assert [section.title for section in report.sections][:3] == ["What ran", "Errors", "In words"]
+    lines = [line for line in words(report) if line.startswith("R0-bm25")]
+    assert lines[0] == "R0-bm25: 5 failed."
+    assert lines[1] == "R0-bm25, lex-0001: ValueError: no index\n| 1"
+    results = {row["configuration"]: row for row in table(report, "Results")}
+    assert (results["R0-bm25"]["scored/planned"].part, results["R0-bm25"]["scored/planned"].whole) == (25, 30)
+    assert "| R0-bm25 | 25/30 |" in (record.folder / "report.md").read_text()
+
+
+def test_the_main_table_shows_the_summary_s_means_and_intervals(recorded):
+    record = recorded()
+    summary = record.summary()
+    for row in table(report_of(record), "Results"):
+        overall = summary["results"][row["configuration"]]["overall"]
+        for metric in ("ndcg@10", "recall@10", "hit@1", "mrr@10", "complete@10", "doc_recall@10"):
+            entry = overall[metric]
+            assert row[metric] == Estimate(entry["mean"], entry["low"], entry["high"])
+
+
+def test_a_component_that_helps_is_said_in_words_with_its_cost(recorded):
+    record = recorded()
+    entry = record.summary()["results"]["R2-hybrid"]["paired"]["R0-bm25"]["ndcg@10"]
+    assert entry["verdict"] == "real"
+    line = next(line for line in words(report_of(record)) if line.startswith("dense helps"))
+    assert line.startswith(f"dense helps: R2-hybrid against R0-bm25, ndcg@10 +{entry['delta']:.3f} [+")
+    # 10 + 30 x 0.95 ms against 10 + 30 x 0.3 ms.
+    assert line.endswith("; median search 19.5 ms more (38.5 ms).")
+
+
+def test_a_component_left_out_is_judged_by_the_sign_of_its_absence(recorded):
+    arms = (
+        Configuration("full", "full", {"share": 0.95}, ("sparse", "dense")),
+        Configuration("-dense", "no-dense", {"share": 0.3}, ("sparse",), ("full",)),
+    )
+    lines = list(words(report_of(recorded(arms=arms))))
+    assert any(line.startswith("dense helps: -dense against full, ndcg@10 -0.") for line in lines)
+
+
+def test_arms_that_differ_both_ways_beat_each_other_by_name(recorded):
+    arms = (
+        Configuration("sparse", "sparse", {"share": 0.95}, ("sparse",)),
+        Configuration("dense", "dense", {"share": 0.3}, ("dense",), ("sparse",)),
+    )
+    assert any(line.startswith("dense loses to sparse: ndcg@10 -") for line in words(report_of(recorded(arms=arms))))
+
+
+def test_an_inert_arm_is_named_as_such(recorded):
+    lines = list(words(report_of(recorded())))
+    assert any(line.startswith("rerank is inert: R5-rerank ranked exactly as R2-hybrid") for line in lines)
+    assert "Inert: R5-rerank ranked exactly as R2-hybrid on every question." in lines
+
+
+def test_sta_14_the_number_of_comparisons_and_the_smallest_attainable_p_stand_beside_the_verdicts(recorded):
+    report = report_of(recorded())
+    assert any(line.startswith("2 comparisons, paired by question") for line in words(report))
+    rows = table(report, "Comparisons: ladder")
+    assert [row["metric"] for row in rows[:3]] == ["ndcg@10", "recall@10", "hit@1"]
+    assert all(row["smallest p"] is not None and row["p Holm"] is not None for row in rows)
+    assert [row["p McNemar"] is None for row in rows[:3]] == [True, True, False]
+
+
+def test_sta_14_a_pair_that_could_not_reach_the_level_reads_too_few_to_tell():
+    entry = {
+        "delta": 0.1, "low": 0.0, "high": 0.2, "n": 12, "verdict": "unresolvable", "p_sign_flip": 0.0625,
+        "p_smallest": 0.0625, "p_mcnemar": None, "p_holm": 0.0625, "mde": 0.14, "differing": 5, "comparisons": 1,
+    }  # fmt: skip
+    results = {
+        "A": {"overall": {"ndcg@10": {"mean": 0.1, "low": 0.0, "high": 0.2, "n": 12}}, "paired": {}},
+        "B": {
+            "overall": {"ndcg@10": {"mean": 0.2, "low": 0.0, "high": 0.2, "n": 12}},
+            "paired": {"A": {"ndcg@10": entry}},
+        },
+    }
+    run = {"run_id": "r", "status": "done", "started_at": "t", "configurations": [{"name": "A"}, {"name": "B"}]}
+    text = render_markdown(build(run, {"results": results}))
+    assert (
+        "B against A, too few to tell: ndcg@10 +0.100 [0.000, +0.200], 5 clusters with a difference, and fewer than 6 cannot reach p 0.05"
+        in text
+    )
+    assert "no difference" not in text
+    assert "Comparisons: outside experiments" in text
+
+
+def test_small_suites_are_marked_as_diagnostics_and_whole_file_suites_explained(recorded):
+    report = report_of(recorded())
+    assert [row["suite"] for row in table(report, "By suite")] == [
+        "code (n 10, diag)", "lexical (n 10, diag)", "multihop (n 10, diag)",
+    ]  # fmt: skip
+    lines = list(words(report))
+    assert any(line.startswith("diag: fewer than 30 scored questions") for line in lines)
+    assert any(line.startswith("code: a heading locator there matches the whole file") for line in lines)
+    assert "10 unanswerable questions ran, out of every mean." in lines
+
+
+def test_many_configurations_turn_the_table_by_group():
+    names = [f"F{number}" for number in range(8)]
+    overall = {"ndcg@10": {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 3}}
+    results = {name: {"overall": overall, "by_tier": {"T1": overall, "T2": overall}} for name in names}
+    run = {"run_id": "r", "status": "done", "started_at": "t", "configurations": [{"name": name} for name in names]}
+    rows = table(build(run, {"results": results}), "By tier")
+    assert [row["configuration"] for row in rows] == names
+    assert rows[0]["T1 (n 3)"] == Estimate(0.5, 0.4, 0.6)
+
+
+def test_met_16_recall_by_hop_and_twins_and_page_spans(recorded):
+    record = recorded()
+    summary, report = record.summary(), report_of(record)
+    row = table(report, "Recall by hop")[1]
+    assert row["hop 2, recall@10"].mean == summary["results"]["R2-hybrid"]["by_hop"]["2"]["recall@10"]["mean"]
+    twins = table(report, "Chunk and document level")[0]
+    assert {"ndcg@10", "doc_ndcg@10", "recall@10", "doc_recall@10", "pages, median"} <= twins.keys()
+    assert twins["pages, max"].value == 3  # every scripted chunk covers pages 2 to 4
+
+
+def test_sta_12_latency_names_its_definition_and_counts_cold_rows(recorded):
+    report = report_of(recorded())
+    rows = table(report, "Latency")
+    assert [(row["configuration"], row["stage"]) for row in rows[:2]] == [("R0-bm25", "search"), ("R0-bm25", "sparse")]
+    assert (rows[0]["p50 ms"].value, rows[0]["warm"], rows[0]["cold"]) == (19.0, 40, 0)
+    assert any("linear interpolation over warm rows" in line for line in words(report))
+
+
+def test_what_is_absent_has_no_section():
+    run = {"run_id": "r", "status": "done", "started_at": "t"}
+    report = build(run, {"results": {"A": {"overall": {"map@10": {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 3}}}}})
+    assert [section.title for section in report.sections] == ["What ran", "Results"]
+    assert "map@10" in render_markdown(report)  # REC-02: a metric that this version does not know
+
+
+def test_rpt_02_hostile_question_ids_never_break_report_md(recorded):
+    fails = {("lex-0001", 0.3): "a | b || c\n`x` \u202e", ("lex-0002", 0.3): "y" * 20_000}
+    text = (recorded(fails=fails).folder / "report.md").read_text(encoding="utf-8")
+    assert r"a \| b \|\| c␊\`x\` ⟨U+202E⟩" in text
+    assert "… [cut: " in text
+    for before, line in pairwise(text.splitlines()):
+        if before.startswith("|") and line.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", line)) == len(re.findall(r"(?<!\\)\|", before))
+
+
+def test_report_md_is_made_again_byte_for_byte(recorded):
+    record = recorded(fails={("lex-0001", 0.3): "boom"}, status="failed", reason="interrupted")
+    written = (record.folder / "report.md").read_bytes()
+    assert render_record(RunRecord.load(record.folder)).encode() == written
+
+
+def test_rec_02_a_damaged_record_renders_what_is_there_and_says_what_is_missing(recorded):
+    folder = recorded().folder
+    (folder / "summary.json").unlink()
+    rows = folder / "per_query.jsonl"
+    rows.write_bytes(rows.read_bytes()[:-20])
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    text = render_record(RunRecord.load(folder))
+    assert "Missing: summary.json is missing" in text
+    assert "Missing: the last line of per_query.jsonl" in text
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_rec_02_an_aborted_run_shows_its_rows_and_the_errors_of_last_attempts(recorded):
+    writer = recorded(finish=False, fails={("lex-0001", 0.3): "boom", ("lex-0003", 0.3): "gone"})
+    row = {"question": "lex-0003", "configuration": "R0-bm25", "error": None, "ranking": [], "metrics": {}}
+    writer.add(json.dumps(row))
+    path = writer.folder / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "process_started": "gone"}))
+    text = render_record(RunRecord.load(writer.folder))
+    assert "its process is gone; 120 rows kept; --rag-resume completes it." in text
+    assert "lex-0001: ValueError: boom" in text
+    assert "lex-0003" not in text
