@@ -1,0 +1,1 @@
+"""Collections of other tools as question sets: BEIR folders, TREC judgments, queries and runs."""

@@ -1,0 +1,278 @@
+"""The command `ragbench`: it parses, calls and prints. Each command registers itself and imports its work when it runs.
+
+Exit status: 0; 1 when the command found what it looks for (errors in a set); 4 for a mistake in the command, told
+without a traceback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ragbench import __version__
+from pytest_ragbench.errors import RagbenchError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_ragbench.authoring.project import Project
+    from pytest_ragbench.authoring.quotas import Quota
+    from pytest_ragbench.authoring.split_sets import SplitResult
+    from pytest_ragbench.authoring.validation import Validation
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse gives it no other name
+
+OK, FOUND, USAGE = 0, 1, 4
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    _print_anywhere()
+    parser = _parser()
+    try:
+        args = parser.parse_args(argv)
+    except SystemExit as exit_:
+        return USAGE if exit_.code else OK
+    run: Callable[[argparse.Namespace], int] = args.run
+    try:
+        return run(args)
+    except RagbenchError as error:
+        print(f"ragbench {args.command}: error: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _print_anywhere() -> None:
+    """Let a terminal of any encoding show what it can; the rest is escaped instead of raising."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ragbench", description="Work on golden questions and runs outside of pytest."
+    )
+    parser.add_argument("--version", action="version", version=f"pytest-ragbench {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for register in COMMANDS:
+        register(subparsers)
+    return parser
+
+
+def _project() -> Project:
+    from pytest_ragbench.authoring.project import find_project
+
+    return find_project(Path.cwd())
+
+
+def _path(typed: Path | None, name: str, project: Project) -> Path:
+    return typed or project.path(name) or Path()
+
+
+def add_validate(subparsers: Subparsers) -> None:
+    """`ragbench validate [SETS] [--corpus DIR] [--configs FILE]`."""
+    parser = subparsers.add_parser(
+        "validate",
+        help="check question sets, against a corpus where there is one",
+        description="Check question sets and configurations. Exit status 1 when there are errors.",
+    )
+    parser.add_argument("sets", nargs="?", type=Path, metavar="SETS", help="folder or file (default: golden/sets)")
+    parser.add_argument(
+        "--corpus", type=Path, metavar="DIR", help="folder of the documents (default: ini key rag_corpus)"
+    )
+    parser.add_argument("--configs", type=Path, metavar="FILE", help="configurations (default: golden/configs.yaml)")
+    parser.set_defaults(run=_validate)
+
+
+def _validate(args: argparse.Namespace) -> int:
+    from pytest_ragbench.authoring.validation import validate
+
+    project = _project()
+    sets = _path(args.sets, "rag_sets", project)
+    configs = _path(args.configs, "rag_configs_file", project)
+    result = validate(
+        sets,
+        corpus=args.corpus or project.path("rag_corpus"),
+        configurations=configs if args.configs or configs.exists() else None,
+        shown_as=project.shown(sets),
+        configurations_shown_as=project.shown(configs),
+    )
+    for name, problems in (("error", result.errors), ("warning", result.warnings)):
+        for problem in problems:
+            print(f"{name}: {problem}")
+    if result.quotas:
+        print(_quota_table(result.quotas))
+    print(_verdict(result))
+    return FOUND if result.errors else OK
+
+
+def _verdict(result: Validation) -> str:
+    counts = f"{_plural(len(result.errors), 'error')}, {_plural(len(result.warnings), 'warning')}"
+    where = "" if result.checked else "; no corpus was given, so gold files, headings and pages were not looked up"
+    return f"{_plural(result.questions, 'question')}: {counts}{where}"
+
+
+def _plural(count: int, name: str) -> str:
+    return f"{count} {name}{'' if count == 1 else 's'}"
+
+
+def _quota_table(quotas: Sequence[Quota]) -> str:
+    from tabulate import tabulate
+
+    tiers = list(quotas[0].tiers)
+    head = ["suite", "have", "target", "dev", "test", "unsplit", "rejected", *(f"{tier} dev/test" for tier in tiers)]
+    rows = [
+        [quota.suite, quota.have, "-" if quota.target is None else quota.target]
+        + [quota.dev, quota.test, quota.unsplit, quota.rejected]
+        + ["/".join(map(str, quota.tiers[tier][:2])) for tier in tiers]
+        for quota in quotas
+    ]
+    return tabulate(rows, head, disable_numparse=True)
+
+
+def add_split(subparsers: Subparsers) -> None:
+    """`ragbench split [SETS] [--test-share S] [--group-by gold] [--dry-run]`."""
+    parser = subparsers.add_parser(
+        "split",
+        help="give unsplit questions a side, dev or test",
+        description="Fill `split` where it is null, balanced within suite x tier. What is split already never moves.",
+    )
+    parser.add_argument("sets", nargs="?", type=Path, metavar="SETS", help="folder or file (default: golden/sets)")
+    parser.add_argument("--test-share", type=_share, default=Fraction(2, 5), metavar="S", help="default: 0.4")
+    parser.add_argument(
+        "--group-by", choices=["gold"], help="keep questions that share a required gold passage on one side"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would be written, and write nothing")
+    parser.add_argument(
+        "--lock-timeout", type=float, default=30.0, metavar="S", help="seconds to wait for another writer"
+    )
+    parser.set_defaults(run=_split)
+
+
+def _share(text: str) -> Fraction:
+    try:
+        share = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(0)
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share; write a number between 0 and 1, as 0.4")
+    return share
+
+
+def _split(args: argparse.Namespace) -> int:
+    from pytest_ragbench.authoring.split_sets import split_sets
+
+    project = _project()
+    sets = _path(args.sets, "rag_sets", project)
+    result = split_sets(
+        sets,
+        args.test_share,
+        by_gold=args.group_by == "gold",
+        dry_run=args.dry_run,
+        shown_as=project.shown(sets),
+        patience=args.lock_timeout,
+        say=lambda text: print(text, file=sys.stderr, flush=True),
+    )
+    _print_split(result, dry_run=args.dry_run)
+    return OK
+
+
+def _print_split(result: SplitResult, *, dry_run: bool) -> None:
+    from tabulate import tabulate
+
+    splits = result.assignment.splits
+    if dry_run:
+        for name in sorted(splits):
+            print(f"{name}: {splits[name]}")
+    rows = [[*stratum, dev, test] for stratum, (dev, test) in result.strata.items()]
+    print(tabulate(rows, ["suite", "tier", "dev", "test"], disable_numparse=True))
+    sides = list(splits.values())
+    would = "would be given" if dry_run else "given"
+    left = f"; {result.rejected} rejected left alone" if result.rejected else ""
+    print(
+        f"{_plural(len(sides), 'question')} {would} a split: {sides.count('dev')} dev, {sides.count('test')} test{left}"
+    )
+    for group in result.assignment.torn:
+        print(f"already on both sides: {', '.join(group)} share a gold passage")
+
+
+def add_import(subparsers: Subparsers) -> None:
+    """`ragbench import beir DIR --to FOLDER`, `ragbench import trec --qrels FILE --queries FILE --to FOLDER`."""
+    from pytest_ragbench.authoring.importing.command import declare
+
+    declare(subparsers).set_defaults(run=_import)
+
+
+def _import(args: argparse.Namespace) -> int:
+    from pytest_ragbench.authoring.importing.command import perform
+
+    for line in perform(args):
+        print(line)
+    return OK
+
+
+def add_show(subparsers: Subparsers) -> None:
+    """`ragbench show RUN [--question ID [--config NAME]] [--runs-dir DIR]`."""
+    parser = subparsers.add_parser(
+        "show",
+        help="show a run, or one question of it, on the terminal",
+        description="Show the whole report of a run, or with --question what each configuration ranked and the gold.",
+    )
+    _add_run(parser)
+    parser.add_argument("--question", metavar="ID", help="one question of the run, as lex-0007")
+    parser.add_argument(
+        "--config", action="append", default=[], metavar="NAME", help="only this configuration; may be given again"
+    )
+    parser.set_defaults(run=_show)
+
+
+def _show(args: argparse.Namespace) -> int:
+    from pytest_ragbench.reports.commands import show_run
+
+    if args.config and args.question is None:
+        raise UsageError("--config picks configurations of one question; give --question ID with it")
+    width = shutil.get_terminal_size((100, 24)).columns
+    runs_dir = _path(args.runs_dir, "rag_runs_dir", _project())
+    print(show_run(args.run_name, runs_dir, question=args.question, configurations=args.config, width=width), end="")
+    return OK
+
+
+def add_report(subparsers: Subparsers) -> None:
+    """`ragbench report RUN [--runs-dir DIR]`."""
+    parser = subparsers.add_parser(
+        "report",
+        help="print a run's report.md, made again from its record",
+        description="Print the Markdown report of a run. It is made from the record, byte for byte as report.md.",
+    )
+    _add_run(parser)
+    parser.set_defaults(run=_report)
+
+
+def _report(args: argparse.Namespace) -> int:
+    from pytest_ragbench.reports.commands import report_run
+
+    print(report_run(args.run_name, _path(args.runs_dir, "rag_runs_dir", _project())), end="")
+    return OK
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_name", metavar="RUN", help="`last`, a run id, or the path of a record")
+    parser.add_argument(
+        "--runs-dir", type=Path, metavar="DIR", help="where run ids are looked up (default: ini key rag_runs_dir)"
+    )
+
+
+COMMANDS: tuple[Callable[[Subparsers], None], ...] = (add_validate, add_split, add_import, add_show, add_report)
+"""In the order of `ragbench --help`."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
