@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_ragbench.harness.rows import RagRow
+    from pytest_ragbench import RagRow
 
 
 def test_question(rag_row: RagRow) -> None:

@@ -1,0 +1,1 @@
+"""The pytest side: options, collection, items, the controller, the scheduler."""

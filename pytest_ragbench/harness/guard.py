@@ -1,0 +1,167 @@
+"""What a session may run: the seal on the test split, the cells that selection leaves, and what a resumed run skips."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_ragbench.errors import SealedError, UsageError
+from pytest_ragbench.harness import expressions
+from pytest_ragbench.harness.measuring import cell_of
+from pytest_ragbench.records.git import is_ancestor
+from pytest_ragbench.records.record import RunRecord, find_run, ledger_claims, row_key
+from pytest_ragbench.seal.ledger import Anchor, Ledger, check_anchors, check_budget
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from pathlib import Path
+
+    import pytest
+
+    from pytest_ragbench.harness.bench import Bench
+    from pytest_ragbench.harness.cells import Key
+    from pytest_ragbench.harness.options import Settings
+
+LEDGER = "test_ledger.jsonl"
+HOW_TO_UNSEAL = "type --unseal-test to open it; every opening is recorded in the ledger and shown in every report"
+
+
+def ledger_of(settings: Settings) -> Ledger:
+    """The ledger of a project."""
+    return Ledger(settings.baselines / LEDGER)
+
+
+def check_request(bench: Bench, markexpr: str) -> None:
+    """Refuse, before anything is collected or written, what the command may not have.
+
+    Raises:
+        SealedError: It asks for the test split unasked, the ledger is not intact, or the budget of looks is spent.
+    """
+    settings = bench.settings
+    entries = ledger_of(settings).entries()
+    claims = ledger_claims(settings.runs_dir)
+    anchors = [Anchor(source=run, sha=sha, count=count, last_hash=last) for run, sha, count, last in claims]
+    check_anchors(entries, anchors, functools.cache(functools.partial(is_ancestor, settings.root)))
+    sealed = [node_id for node_id in bench.typed_ids if (cell := bench.finder.find(node_id)) and cell.sealed]
+    if not settings.unseal:
+        if settings.split in ("test", "all"):
+            raise SealedError(f"the split {settings.split} holds the sealed test split; {HOW_TO_UNSEAL}")
+        if sealed:
+            raise SealedError(f"{sealed[0]} is a question of the sealed test split; {HOW_TO_UNSEAL}")
+        if expressions.turns_true(markexpr, "sealed"):
+            raise SealedError(f"-m {markexpr!r} asks for the sealed test split; {HOW_TO_UNSEAL}")
+        return
+    if sealed and bench.split == "dev":
+        bench.split = "test" if len(sealed) == len(bench.typed_ids) else "all"
+    if opens(bench):
+        check_budget(len(entries), settings.test_looks)
+
+
+def opens(bench: Bench) -> bool:
+    """Whether the run will look at the test split."""
+    return bench.settings.unseal and bench.split != "dev"
+
+
+def partition(
+    bench: Bench, items: Iterable[pytest.Item], finished: Collection[Key]
+) -> tuple[list[pytest.Item], list[pytest.Item], int]:
+    """Divide items into those that run and those that do not.
+
+    Returns:
+        Kept items, dropped items, and how many were dropped because they are sealed.
+    """
+    may_open = opens(bench)
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
+    sealed = 0
+    for item in items:
+        cell = cell_of(item)
+        if cell is None:
+            kept.append(item)
+        elif cell.sealed and not may_open:
+            sealed += 1
+            dropped.append(item)
+        elif bench.plans(cell.question) and cell.key not in finished:
+            kept.append(item)
+        else:
+            dropped.append(item)
+    return kept, dropped, sealed
+
+
+def sealed_alone(count: int) -> str:
+    """The text of a refusal when a selection names sealed items only."""
+    items = "the one item selected belongs" if count == 1 else f"all {count} items selected belong"
+    return f"{items} to the sealed test split; {HOW_TO_UNSEAL}"
+
+
+def unknown_marker(name: str, known: Collection[str]) -> str:
+    """The text of a refusal when `-m` names what is no marker, and so nothing is left."""
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.4)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"nothing to run: -m names {name!r}, which is no configuration, suite or tier (names match whole){hint}"
+
+
+def resume(settings: Settings) -> tuple[Settings, frozenset[Key]]:
+    """The settings of a run that finishes an earlier one, and the cells it need not measure again.
+
+    What the earlier run selected is selected again; a typed value must agree with it.
+
+    Raises:
+        UsageError: The record is not there, or something else was typed than it selected.
+        RecordError: The record cannot be read.
+    """
+    if settings.resume is None:
+        return settings, frozenset()
+    record = find_run(settings.resume, settings.runs_dir)
+    selection = dict(record.run["selection"] or {})
+    changes: dict[str, object] = {}
+    for name in ("configs", "suites", "domains", "split", "limit", "k"):
+        recorded = selection.get(name)
+        recorded = tuple(recorded) if isinstance(recorded, list) else recorded
+        typed = getattr(settings, name)
+        if typed not in ((), None, recorded) and not (name == "k" and typed == 10):
+            raise UsageError(f"--rag-resume: {record.run['run_id']} ran with {name} = {recorded}, not {typed}")
+        changes[name] = recorded
+    return replace(settings, **changes), _finished(record)  # type: ignore[arg-type]
+
+
+def resumed_record(settings: Settings) -> RunRecord | None:
+    """The record that a run resumes, or None."""
+    return None if settings.resume is None else find_run(settings.resume, settings.runs_dir)
+
+
+def check_resumable(bench: Bench, record: RunRecord, sha: str | None) -> None:
+    """Refuse to mix rows of two states of questions, configurations or code in one record.
+
+    Raises:
+        UsageError: Something differs; the text says what, and what to do.
+    """
+    run = record.run
+    then_sha = run["git"]["sha"]
+    differing = [
+        name
+        for name, then, now in (
+            ("questions", run["questions_digest"], bench.questions.digest),
+            ("configurations", run["config_digest"], bench.catalogue.digest),
+            ("commit", then_sha, sha if then_sha else then_sha),
+        )
+        if then != now
+    ]
+    if differing:
+        raise UsageError(
+            f"--rag-resume: {run['run_id']} was measured with other {' and '.join(differing)}; "
+            f"restore them, or start a new run"
+        )
+
+
+def _finished(record: RunRecord) -> frozenset[Key]:
+    """Cells whose last row has no error."""
+    last = {row_key(row): row.get("error") is None for row in record.rows()}
+    return frozenset(key for key, clean in last.items() if clean)
+
+
+def shown(path: Path, root: Path) -> str:
+    """A path as the user would type it from the root."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()

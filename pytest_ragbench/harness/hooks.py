@@ -1,0 +1,80 @@
+"""The hooks of a session in which the bench is awake; each hands over to the session, the recorder or the measurer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ragbench.errors import RagbenchError
+from pytest_ragbench.harness import options, terminal
+from pytest_ragbench.harness.measuring import cell_of
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from pytest_ragbench.harness.session import BenchSession
+
+
+class BenchHooks:
+    """Registered when the bench wakes, so that a session that never asks has none of these."""
+
+    def __init__(self, session: BenchSession) -> None:
+        self._session = session
+
+    def pytest_report_header(self, config: pytest.Config) -> list[str]:
+        """Say what is about to be measured."""
+        return terminal.header(config, self._session.bench)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> Generator[None, None, None]:
+        """Select after everyone else has."""
+        yield
+        self._session.select(session, items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Begin the record, and open the seal where it was asked for, before the first cell that runs here."""
+        recorder = self._session.recorder
+        if recorder is None or recorder.started or cell_of(item) is None or options.measures_nothing(item.config):
+            return
+        try:
+            recorder.start()
+        except RagbenchError as error:
+            pytest.exit(str(error), returncode=int(pytest.ExitCode.USAGE_ERROR))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Put the row onto the report, and fail the item that its row fails."""
+        report = yield
+        cell = cell_of(item)
+        if cell is not None and self._session.measurer is not None and not options.measures_nothing(item.config):
+            self._session.measurer.report(item, cell, call, report)
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record a row as soon as its report is here."""
+        recorder = self._session.recorder
+        if recorder is not None and recorder.started:
+            recorder.take(report)
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Remember why the session ends early."""
+        if self._session.recorder is not None:
+            self._session.recorder.interrupted(excinfo.value)
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Finish the record, and fail a session whose rows failed."""
+        recorder = self._session.recorder
+        if recorder is not None:
+            session.exitstatus = recorder.finish(session, int(exitstatus))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the report."""
+        recorder = self._session.recorder
+        if recorder is not None:
+            terminal.summary(terminalreporter, recorder)

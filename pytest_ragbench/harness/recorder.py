@@ -1,0 +1,257 @@
+"""The one process that records: rows from reports into the record, and at the end summary, report and exit status."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ragbench import canonical
+from pytest_ragbench.analysis.plan import CONFIDENCE, RESAMPLES, SEED, Plan
+from pytest_ragbench.analysis.summary import summarise
+from pytest_ragbench.analysis.table import RowTable
+from pytest_ragbench.errors import RagbenchError
+from pytest_ragbench.execution.cell import error_row
+from pytest_ragbench.harness import guard, options
+from pytest_ragbench.harness.measuring import PIPELINE_ATTRIBUTE, ROW_ATTRIBUTE
+from pytest_ragbench.metrics.measures import metric_names
+from pytest_ragbench.records.files import write_atomic
+from pytest_ragbench.records.git import git_state
+from pytest_ragbench.records.writer import RunWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from pytest_ragbench.harness.bench import Bench
+    from pytest_ragbench.harness.cells import Cell, Key
+    from pytest_ragbench.records.record import RunRecord
+
+
+class Recorder:
+    """Takes rows in any order and from any number of workers, and writes them down.
+
+    Attributes:
+        started: Whether a record has been begun.
+        record: The finished record, or None.
+        problem: Why the record could not be finished, or None.
+    """
+
+    def __init__(self, config: pytest.Config, bench: Bench) -> None:
+        self._config = config
+        self._bench = bench
+        self._cells: Mapping[str, Cell] = {}
+        self._finished: Collection[Key] = ()
+        self._owners: dict[Key, str] = {}
+        self._from: dict[Key, str] = {}
+        self._table = RowTable(metric_names(bench.settings.k))
+        self._writer: RunWriter | None = None
+        self._reason: str | None = None
+        self.record: RunRecord | None = None
+        self.problem: str | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether a record has been begun."""
+        return self._writer is not None
+
+    @property
+    def rows_kept(self) -> int:
+        """Number of cells that have a row by now."""
+        return 0 if self._writer is None else self._writer.rows_kept
+
+    def expect(self, cells: Mapping[str, Cell], finished: Collection[Key]) -> None:
+        """Learn which items will run (node id to cell), and which cells an earlier run has measured."""
+        self._cells = cells
+        self._finished = finished
+        for node_id in sorted(cells):
+            self._owners.setdefault(cells[node_id].key, node_id)
+
+    def start(self) -> None:
+        """Begin the record; where the run looks at the test split, write that down before anything is searched.
+
+        Raises:
+            RagbenchError: The record cannot be begun, the ledger refuses, or a resumed run no longer fits.
+        """
+        settings = self._bench.settings
+        git = git_state(settings.root)
+        resumed = guard.resumed_record(settings)
+        if resumed is not None:
+            guard.check_resumable(self._bench, resumed, git["sha"])
+        now = datetime.now(UTC)
+        facts = self._facts() | {"git": git}
+        writer = RunWriter.create(
+            settings.runs_dir, started_at=now, sha=git["sha"], run=facts, questions=self._bench.planned
+        )
+        self._writer = writer
+        try:
+            self._open_ledger(writer, now)
+        except RagbenchError as error:
+            self._reason = str(error)
+            raise
+        if resumed is not None:
+            wanted = {cell.key for cell in self._bench.planned_cells}
+            writer.resume_from(resumed, wanted=wanted, seen=self._table.add)
+
+    def _open_ledger(self, writer: RunWriter, now: datetime) -> None:
+        ledger = guard.ledger_of(self._bench.settings)
+        if guard.opens(self._bench):
+            ledger.open(
+                time=now.isoformat(timespec="seconds"),
+                run_id=writer.run["run_id"],
+                split=self._bench.split,
+                configurations=[configuration.name for configuration in self._bench.configurations],
+                git=writer.run["git"],
+                questions_digest=self._bench.questions.digest,
+                budget=self._bench.settings.test_looks,
+            )
+        writer.update(ledger=ledger.claim())
+
+    def _facts(self) -> dict[str, Any]:
+        """What `run.json` says of the request."""
+        bench, settings = self._bench, self._bench.settings
+        return {
+            "config_digest": bench.catalogue.digest,
+            "questions_digest": bench.questions.digest,
+            "split": bench.split,
+            "suites": list(settings.suites) or None,
+            "domains": list(settings.domains) or None,
+            "configurations": [
+                {
+                    "name": c.name,
+                    "overrides": dict(c.overrides),
+                    "pairs": list(c.pairs),
+                    "marker": c.marker,
+                    "factors": list(c.factors),
+                    "searches": c.searches,
+                }
+                for c in bench.configurations
+            ],
+            "experiments": [{"name": e.name, "arms": list(e.arms)} for e in bench.experiments],
+            "bootstrap": {"seed": SEED, "resamples": RESAMPLES, "confidence": CONFIDENCE, "cluster": settings.cluster},
+            "k": settings.k,
+            "sets": guard.shown(settings.sets, settings.root),
+            "limit": settings.limit,
+            "selection": {
+                "configs": list(bench.names),
+                "suites": list(settings.suites),
+                "domains": list(settings.domains),
+                "split": bench.split,
+                "limit": settings.limit,
+                "k": settings.k,
+            },
+            "left_out": bench.left_out,
+            "notes": bench.notes(),
+            "workers": len(self._config.getoption("tx")) if options.is_controller(self._config) else 0,
+            "versions": _versions(),
+        }
+
+    def take(self, report: pytest.TestReport) -> None:
+        """Record the row on a report, if one is there. Of several tests on one cell, the first by node id counts."""
+        described = getattr(report, PIPELINE_ATTRIBUTE, None)
+        if described is not None and self._writer is not None:
+            self._describe(json.loads(described))
+        text = getattr(report, ROW_ATTRIBUTE, None)
+        if text is None:
+            return
+        row_text, *chunks = text.split("\n")
+        row = json.loads(row_text)
+        key = (row["question"], row["configuration"])
+        if self._from.get(key, report.nodeid) != report.nodeid and self._from[key] == self._owners.get(key):
+            return
+        self._from[key] = report.nodeid
+        self._add(key, row, row_text, chunks)
+
+    def _add(self, key: Key, row: Mapping[str, Any], text: str, chunks: Collection[str] = ()) -> None:
+        if self._writer is None:
+            return
+        self._writer.add(text, chunks, key=key)
+        self._table.add(row)
+
+    def _describe(self, description: Mapping[str, Any]) -> None:
+        """Keep what the pipeline says of itself; the first worker's word stands, and another one's is noted."""
+        writer = self._writer
+        if writer is None or writer.run["pipeline"] == description:
+            return
+        if writer.run["pipeline"] is None:
+            writer.update(pipeline=dict(description), index=description.get("index"))
+        else:
+            note = "workers measured pipelines that describe themselves differently"
+            writer.update(notes=sorted({*writer.run["notes"], note}))
+
+    def crashed(self, node_id: str, text: str) -> None:
+        """Give a cell an error row when its worker died in it, unless its row is already here."""
+        cell = self._cells.get(node_id)
+        if cell is None or cell.key in self._from:
+            return
+        row = error_row(cell.question, cell.configuration, f"WorkerCrash: {text}", k=self._bench.settings.k)
+        self._add(cell.key, row, canonical.dumps(row))
+
+    def interrupted(self, reason: BaseException) -> None:
+        """Remember why the session ends before its end."""
+        if isinstance(reason, pytest.exit.Exception):
+            self._reason = reason.msg or "pytest.exit"
+        else:
+            self._reason = "interrupted"
+
+    def finish(self, session: pytest.Session, exitstatus: int) -> int:
+        """Write summary and report, and say with which exit status the session ends."""
+        if self._writer is None:
+            nothing_left = self._finished and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+            return int(pytest.ExitCode.OK) if nothing_left else exitstatus
+        try:
+            self.record = self._write(session, exitstatus)
+        except RagbenchError as error:
+            self.problem = str(error)
+            return exitstatus or int(pytest.ExitCode.INTERNAL_ERROR)
+        errored = any(True for _ in self.record.errored_rows())
+        if exitstatus == pytest.ExitCode.OK and errored:
+            return int(pytest.ExitCode.TESTS_FAILED)
+        return exitstatus
+
+    def _write(self, session: pytest.Session, exitstatus: int) -> RunRecord:
+        from pytest_ragbench.reports.commands import render_record  # reports are made once, on the process that writes
+
+        bench, settings, writer = self._bench, self._bench.settings, self._writer
+        if writer is None:
+            raise RagbenchError("no record was begun")
+        planned = {cell.key for cell in bench.planned_cells}
+        selected = {cell.key for cell in self._cells.values()} | set(self._finished)
+        complete = writer.rows_kept >= len(planned)
+        reason = self._reason or (str(session.shouldstop or session.shouldfail or "") or None)
+        if reason is None and exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            reason = f"pytest ended with exit status {exitstatus}"
+        plan = Plan(
+            questions=bench.planned,
+            configurations=bench.configurations,
+            experiments=bench.experiments,
+            k=settings.k,
+            cluster="none" if settings.cluster == "none" else "file",
+        )
+        record = writer.finish(
+            status="failed" if reason else "done",
+            reason=reason,
+            finished_at=datetime.now(UTC),
+            summary=summarise(self._table, plan, complete=complete),
+            render=render_record,
+            complete=complete,
+            partial=not planned <= selected,
+        )
+        if settings.report is not None:
+            write_atomic(settings.report, [render_record(record).encode("utf-8")])
+        return record
+
+
+def _versions() -> dict[str, str]:
+    """Versions of what the numbers depend on."""
+    found = {"python": platform.python_version(), "platform": sys.platform}
+    for package in ("pytest-ragbench", "pytest", "pytest-xdist", "numpy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,203 @@
+"""The bench of one process: loaded when it wakes, it joins plan, items, measuring and recording.
+
+Refusals have one way out: a usage error where pytest takes one, and from a worker a note to the controller, since a
+usage error inside a worker would be an internal error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+from pytest_ragbench.errors import RagbenchError, UsageError
+from pytest_ragbench.harness import bench as benches
+from pytest_ragbench.harness import expressions, guard, narrowing, options
+from pytest_ragbench.harness.measuring import Measurer, cell_of
+from pytest_ragbench.harness.rows import parse_requirements
+from pytest_ragbench.metrics.measures import metric_names
+
+if TYPE_CHECKING:
+    from pytest_ragbench.harness.bench import Bench
+    from pytest_ragbench.harness.cells import Key
+    from pytest_ragbench.harness.recorder import Recorder
+    from pytest_ragbench.harness.rows import RagRow
+
+REFUSAL = "ragbench_refusal"
+"""Key of a worker's output under which it tells the controller why it would not run."""
+
+MISSING_PIPELINE = """\
+no pipeline to measure: define the fixture rag_pipeline in conftest.py, for example
+
+    import pytest
+
+    @pytest.fixture(scope="session")
+    def rag_pipeline():
+        return my_retriever  # anything with .search(question, **overrides), or a callable"""
+
+_session = pytest.StashKey["BenchSession"]()
+
+
+def wake(config: pytest.Config) -> BenchSession:
+    """The bench of this process, created at the first call."""
+    session = config.stash.get(_session, None)
+    if session is None:
+        session = config.stash[_session] = BenchSession(config)
+        session.register()
+    return session
+
+
+class BenchSession:
+    """State of the bench in one process.
+
+    Attributes:
+        config: pytest's configuration.
+        bench: Questions, configurations and plan; None when they could not be read.
+        refusal: Why nothing can run, or None.
+        recorder: Takes rows and writes the record; None in a worker.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.bench: Bench | None = None
+        self.refusal: str | None = None
+        self.recorder: Recorder | None = None
+        self.measurer: Measurer | None = None
+        self.finished: frozenset[Key] = frozenset()
+        self._parametrized = False
+        try:
+            self._load()
+        except RagbenchError as error:
+            self.refusal = str(error)
+
+    def _load(self) -> None:
+        config = self.config
+        settings = options.settings(config)
+        markexpr = str(config.getoption("markexpr", default="") or "")
+        typed = [arg for arg in map(str, config.getoption("file_or_dir") or ()) if "::" in arg and "[" in arg]
+        settings, self.finished = guard.resume(settings)
+        self.bench = benches.load(settings, markexpr=markexpr, typed_ids=typed)
+        if markexpr:
+            config.option.markexpr = benches.respell(self.bench.catalogue, markexpr)
+        for line in self.bench.marker_lines():
+            config.addinivalue_line("markers", line)
+        requirements = parse_requirements(settings.require, metric_names(settings.k))
+        self.measurer = Measurer(self.bench, requirements)
+        if not options.is_worker(config):
+            from pytest_ragbench.harness.recorder import Recorder  # statistics and numpy: no worker needs them
+
+            self.recorder = Recorder(config, self.bench)
+
+    def register(self) -> None:
+        """Register the hooks of a session that is awake, late, so that they see what other plugins have selected."""
+        from pytest_ragbench.harness.hooks import BenchHooks
+
+        self.config.pluginmanager.register(BenchHooks(self), "ragbench-session")
+        if options.is_controller(self.config):
+            from pytest_ragbench.harness.distribution import DistributionHooks
+
+            self.config.pluginmanager.register(DistributionHooks(self), "ragbench-distribution")
+
+    def open(self) -> None:
+        """Before anything is collected: refuse what the command asked for wrongly, then narrow collection.
+
+        Raises:
+            pytest.UsageError: The command cannot be carried out. Where only an ini key or `-m` woke the bench, a set
+                that cannot be read is no obstacle until a test needs it.
+        """
+        if self.refusal is not None:
+            if options.asked(self.config):
+                raise pytest.UsageError(self.refusal)
+            return
+        if self.bench is None or options.is_worker(self.config):
+            self._narrow()
+            return
+        try:
+            guard.check_request(self.bench, str(self.config.getoption("markexpr", default="") or ""))
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from error
+        self._narrow()
+
+    def _narrow(self) -> None:
+        if self.bench is not None and options.typed_options(self.config):
+            narrowing.narrow(self.config, self.bench.settings.tests)
+
+    def refuse(self, text: str) -> NoReturn:
+        """End the session with exit status 4, wherever this process stands."""
+        if options.is_worker(self.config):
+            self.config.workeroutput[REFUSAL] = text  # type: ignore[attr-defined]
+            pytest.exit(text, returncode=int(pytest.ExitCode.USAGE_ERROR))
+        raise pytest.UsageError(text)
+
+    def parametrize(self, metafunc: pytest.Metafunc) -> None:
+        """Make the cells of the run the parameters of a test; with nothing to run, none."""
+        self._parametrized = True
+        parameters: list[Any] = [] if self.refusal or self.bench is None else self.bench.parameters
+        metafunc.parametrize("rag_row", parameters, indirect=True)
+
+    def measure(self, request: pytest.FixtureRequest, pipeline: Any) -> RagRow:
+        """Measure the cell of an item.
+
+        Raises:
+            pytest.exit.Exception: The pipeline refuses a configuration: the session ends with exit status 4.
+        """
+        cell = cell_of(request.node)
+        if cell is None or self.measurer is None:
+            raise pytest.UsageError(
+                "rag_row is for tests that name it as an argument; it is parametrized at collection"
+            )
+        try:
+            return self.measurer.row(request.node, cell, pipeline)
+        except UsageError as error:
+            if options.is_worker(self.config):
+                self.refuse(str(error))
+            pytest.exit(str(error), returncode=int(pytest.ExitCode.USAGE_ERROR))
+
+    def select(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        """After every other selection: drop what is sealed, of another split or measured already; refuse nothing left."""
+        if not self._parametrized or session.testsfailed:
+            return
+        if self.refusal is not None or self.bench is None:
+            self._refuse_items(items, self.refusal or "nothing to run")
+            return
+        kept, dropped, sealed = guard.partition(self.bench, items, self.finished)
+        cells = [cell for item in kept if (cell := cell_of(item))]
+        if not cells and not self.finished and (options.asked(self.config) or not kept):
+            self._refuse_items(items, self._nothing_to_run(sealed))
+            return
+        without = next((item for item in kept if cell_of(item) and not _has_pipeline(item)), None)
+        if without is not None:
+            self._refuse_items(items, MISSING_PIPELINE)
+            return
+        if dropped:
+            self.config.hook.pytest_deselected(items=dropped)
+            items[:] = kept
+        if self.measurer is not None:
+            self.measurer.expect(kept)
+        if self.recorder is not None and not options.is_controller(self.config):
+            self.recorder.expect({item.nodeid: cell for item in kept if (cell := cell_of(item))}, self.finished)
+
+    def _refuse_items(self, items: list[pytest.Item], text: str) -> None:
+        """Refuse at the end of collection. A worker reports an empty collection, and why when it goes down."""
+        if not options.is_worker(self.config):
+            raise pytest.UsageError(text)
+        self.config.workeroutput[REFUSAL] = text  # type: ignore[attr-defined]
+        items.clear()
+
+    def _nothing_to_run(self, sealed: int) -> str:
+        if sealed:
+            return guard.sealed_alone(sealed)
+        if self.bench is not None:
+            known = {line.partition(":")[0] for line in self.config.getini("markers")}
+            known = {name.partition("(")[0].strip() for name in known}
+            markexpr = str(self.config.getoption("markexpr", default="") or "")
+            unknown = [name for name in expressions.names(markexpr) if name not in known]
+            if unknown:
+                return guard.unknown_marker(unknown[0], known)
+        return "nothing to run: no question is left by the suites, split, -k, -m or paths that were asked for"
+
+
+def _has_pipeline(item: pytest.Item) -> bool:
+    """Whether the item sees a `rag_pipeline` other than ours, which only explains itself."""
+    definitions = item._fixtureinfo.name2fixturedefs.get("rag_pipeline", ())  # type: ignore[attr-defined]  # noqa: SLF001
+    return bool(definitions) and not definitions[-1].func.__module__.startswith("pytest_ragbench.")

@@ -1,0 +1,54 @@
+"""The pytest plugin's front door: options, the decision to wake, and the two fixtures. It computes nothing.
+
+Inert until asked: an unrelated session imports this module and `harness.options`, and nothing else of the package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ragbench.harness import options
+
+if TYPE_CHECKING:
+    from pytest_ragbench.harness.rows import RagRow
+    from pytest_ragbench.harness.session import BenchSession
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options and their ini twins."""
+    options.add(parser)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Wake the bench when this session asks for it."""
+    if options.wakes(config):
+        _wake(config).open()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrize a test that asks for `rag_row` over the cells of the run."""
+    if "rag_row" in metafunc.fixturenames:
+        _wake(metafunc.config).parametrize(metafunc)
+
+
+@pytest.fixture(scope="session")
+def rag_pipeline() -> Any:
+    """The pipeline under test: override this fixture with anything that has `search(query, **overrides)`."""
+    from pytest_ragbench.harness.session import MISSING_PIPELINE
+
+    raise pytest.UsageError(MISSING_PIPELINE)
+
+
+@pytest.fixture
+def rag_row(request: pytest.FixtureRequest, rag_pipeline: Any) -> RagRow:
+    """The measured row of one golden question under one configuration."""
+    return _wake(request.config).measure(request, rag_pipeline)
+
+
+def _wake(config: pytest.Config) -> BenchSession:
+    from pytest_ragbench.harness.session import wake
+
+    return wake(config)
