@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no counterexample.
+settings.register_profile("bench", deadline=None)
+settings.load_profile("bench")
 
 pytest_plugins = ["pytester"]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.authoring.headings import Section, sections
+from pytest_ragbench.authoring.importing.collection import COLLECTION, Entry, read_entries
 from pytest_ragbench.canonical import fold_path
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.questions.loading import shown_path
@@ -43,7 +44,7 @@ class Corpus:
 
     Attributes:
         root: The folder.
-        files: Folded path to every file that folds to it, as spelled on disk, with `/`.
+        files: Folded path to every file that folds to it, as spelled on disk, with `/`; records of a collection too.
         outside: Folded paths of symbolic links that leave the folder.
     """
 
@@ -51,6 +52,7 @@ class Corpus:
     files: Mapping[str, tuple[str, ...]]
     outside: frozenset[str]
     _paths: Mapping[str, Path]
+    _entries: Mapping[str, Entry] = field(default_factory=dict)
     _hints: int = 25
     _texts: dict[str, str | Unread] = field(default_factory=dict)
     _sections: dict[str, list[Section]] = field(default_factory=dict)
@@ -75,12 +77,13 @@ class Corpus:
     def text(self, file: str) -> str | Unread:
         """Text of a file without pages: Markdown, notebooks (cells), canvases (nodes), code, plain text."""
         if file not in self._texts:
-            self._texts[file] = _read_text(self._paths[file])
+            entry = self._entries.get(file)
+            self._texts[file] = _read_text(self._paths[file]) if entry is None else entry.text()
         return self._texts[file]
 
     def sections(self, file: str) -> list[Section] | None:
         """Sections of a Markdown file, None for another kind or where it cannot be read."""
-        if _suffix(file) not in MARKDOWN:
+        if _suffix(file) not in MARKDOWN or file in self._entries:
             return None
         text = self.text(file)
         if isinstance(text, Unread):
@@ -91,6 +94,8 @@ class Corpus:
 
     def page_count(self, file: str) -> int | Unread:
         """Number of physical pages of a PDF."""
+        if file in self._entries:
+            return Unread("a record of a collection has no pages")
         if _suffix(file) not in PAGED:
             return Unread(f"pages of {_suffix(file) or 'such'} files are not known here")
         reader = self._pdf(file)
@@ -124,6 +129,7 @@ def open_corpus(root: Path) -> Corpus:
     if not root.is_dir():
         raise UsageError(f"no corpus: {shown_path(root)} is no folder; name it with --corpus or the ini key rag_corpus")
     paths: dict[str, Path] = {}
+    entries: dict[str, Entry] = {}
     outside: set[str] = set()
     real_root = root.resolve()
     for folder, subfolders, names in os.walk(root):
@@ -136,10 +142,12 @@ def open_corpus(root: Path) -> Corpus:
                 outside.add(fold_path(shown))
             elif path.is_file():
                 paths[shown] = path
+                if name == COLLECTION:
+                    entries |= read_entries(path)
     files: dict[str, list[str]] = {}
-    for shown in sorted(paths):
+    for shown in sorted({*paths, *entries}):
         files.setdefault(fold_path(shown), []).append(shown)
-    return Corpus(root, {key: tuple(found) for key, found in files.items()}, frozenset(outside), paths)
+    return Corpus(root, {key: tuple(found) for key, found in files.items()}, frozenset(outside), paths, entries)
 
 
 def _stays_inside(link: Path, real_root: Path) -> bool:

@@ -74,14 +74,21 @@ class Locating:
             self._error((*path, "file"), message, "gold-file-missing")
 
     def _look_into(self, file: str, locator: Locator, path: Path) -> None:
+        sections = self._corpus.sections(file) if locator.heading else None
         if locator.pages is not None:
             self._pages(file, locator.pages, (*path, "pages"))
-        sections = self._corpus.sections(file) if locator.heading else None
         if sections is not None:
             self._heading(file, sections, locator, (*path, "heading"))
-        elif locator.pages is None:
+        elif locator.heading and locator.pages is None:
             # A heading in a notebook, a canvas or code stands for the whole file there.
-            self._keep(self._corpus.text(file), path)
+            self._keep(self._corpus.text(file), (*path, "heading"))
+        elif locator.pages is None:
+            # A whole file: that it exists is all there is to check, so an unknown kind of file is no finding.
+            text = self._corpus.text(file)
+            if isinstance(text, Unread):
+                self.complete = False
+            else:
+                self.passages.append(text)
 
     def _keep(self, text: str | Unread, path: Path) -> None:
         if isinstance(text, Unread):

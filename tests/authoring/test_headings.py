@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ragbench.authoring.headings import sections
@@ -88,6 +88,7 @@ BLOCKS = st.sampled_from(
 
 
 @given(st.lists(BLOCKS, max_size=12))
+@settings(deadline=None)
 def test_headings_are_those_of_markdown_it(lines: list[str]) -> None:
     parser = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
     text = "\n\n".join(lines)

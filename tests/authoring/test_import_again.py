@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ragbench.authoring.importing.beir import import_beir
-from pytest_ragbench.errors import InputError
+from pytest_ragbench.errors import InputError, UsageError
 from pytest_ragbench.questions.loading import load_questions
 
 # A byte order mark is no part of an id where a file begins with it.
@@ -157,11 +157,20 @@ def test_a_further_run_joins_the_configurations_and_an_edited_file_is_kept(proje
     assert sorted(path.name for path in (out / "runs").iterdir()) == ["x.trec", "y.trec", "z.trec"]
 
 
+def test_a_run_never_stands_beside_another_file_of_its_name(project):
+    source, out = project / "source", project / "out"
+    (out / "runs" / "x.trec").rename(out / "runs" / "x.run")
+    with pytest.raises(UsageError, match=r"x\.run has that name already"):
+        import_beir(source, out, runs={"x": str(source / "x.trec")})
+    assert import_beir(source, out).runs == ("x",)
+
+
 def test_runs_may_come_later_than_the_set(tmp_path):
     source, out = tmp_path / "source", tmp_path / "out"
     write_source(source, {"1": ["a"]}, ["a"])
     assert import_beir(source, out).runs == ()
     assert not (out / "conftest.py").exists()
+    (out / "runs").mkdir()
     imported = import_beir(source, out, runs={"x": str(source / "x.trec")})
     assert (imported.runs, imported.notes) == (("x",), ())
     assert (out / "pytest.ini").read_text(encoding="utf-8").endswith("rag_configs = runs\n")

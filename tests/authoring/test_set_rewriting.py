@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ragbench.authoring import files
@@ -119,6 +119,7 @@ QUESTIONS = [
 
 
 @given(st.sets(st.integers(0, 8), min_size=1), st.sampled_from(["a.yaml", "a.jsonl"]))
+@settings(deadline=None)
 def test_an_edited_set_is_the_set_with_other_splits(chosen: set[int], name: str) -> None:
     lines = "".join(json.dumps(to_mapping(question)) + "\n" for question in QUESTIONS)
     splits = {f"q-{n:04d}": "test" for n in chosen}

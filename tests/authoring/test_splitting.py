@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ragbench.authoring.passages import groups_by_gold, overlap
@@ -52,6 +52,7 @@ def sets(draw: st.DrawFn) -> list[Question]:
     st.sampled_from([Fraction(1, 2), SHARE, Fraction(1, 10), Fraction(9, 10)]),
     st.randoms(use_true_random=False),
 )
+@settings(deadline=None)
 def test_aut_01_strata_are_balanced_within_one_whatever_the_order(
     questions: list[Question], share: Fraction, random
 ) -> None:
@@ -66,6 +67,7 @@ def test_aut_01_strata_are_balanced_within_one_whatever_the_order(
 
 
 @given(sets(), st.data())
+@settings(deadline=None)
 def test_aut_01_questions_that_are_added_move_none_and_keep_the_balance(
     questions: list[Question], data: st.DataObject
 ) -> None:

@@ -375,8 +375,9 @@ def test_without_a_pdf_reader_pages_are_said_to_be_unchecked_once(
 def test_a_damaged_or_unknown_file_is_said_to_be_unchecked(check: Check, name: str, content: str) -> None:
     if name == "a.pdf":
         pytest.importorskip("pypdf")
-    gold = f"[{{file: {name}, pages: [1]}}]" if name == "a.pdf" else f"[{{file: {name}}}]"
-    assert codes(check(record(gold=gold), {name: content})) == ([], ["not-checked"])
+    within = "pages: [1]" if name == "a.pdf" else "heading: X"
+    assert codes(check(record(gold=f"[{{file: {name}, {within}}}]"), {name: content})) == ([], ["not-checked"])
+    assert codes(check(record(gold=f"[{{file: {name}}}]", nuggets="[never looked up]"), {name: content})) == ([], [])
 
 
 def test_nuggets_are_looked_up_in_the_cells_of_a_notebook_and_the_nodes_of_a_canvas(check: Check) -> None:

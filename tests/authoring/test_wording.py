@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ragbench.authoring.wording import NEAR, copied_run, near_duplicates
@@ -40,6 +40,7 @@ TEXTS = st.dictionaries(
 
 
 @given(TEXTS)
+@settings(deadline=None)
 def test_prefix_filtering_finds_every_pair_that_comparing_all_finds(texts: dict[str, str]) -> None:
     expected = set()
     for one, other in combinations(sorted(texts), 2):

@@ -22,7 +22,7 @@ from pytest_ragbench.questions.loading import load_questions
 from pytest_ragbench.questions.serial import to_mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ragbench.authoring.importing.judgments import Judged
@@ -126,7 +126,7 @@ def _runs(
 ) -> tuple[dict[str, Run], tuple[str, ...], list[str]]:
     """Every run of the project by name, their order, and what to say of them."""
     findings = Findings()
-    files = run_files(target / RUNS) if (target / RUNS).is_dir() else {}
+    files = _present_runs(target / RUNS, source.runs)
     known = {name: read_run(path, findings) for name, path in files.items() if name not in source.runs}
     findings.raise_any()
     declared = [name for name in declared_runs(target / CONFIGS) if name in known or name in source.runs]
@@ -138,6 +138,17 @@ def _runs(
     if runs:
         join(pairs, runs)
     return runs, names, _run_notes(runs, [source_id for source_id, _ in pairs])
+
+
+def _present_runs(folder: Path, replaced: Collection[str]) -> dict[str, Path]:
+    """The run files of an earlier import; one that is to be replaced must have the name that is written."""
+    files = run_files(folder) if folder.is_dir() and any(folder.iterdir()) else {}
+    for name, path in files.items():
+        if name in replaced and path.name != f"{name}.trec":
+            raise UsageError(
+                f"--run {name}: {path.as_posix()} has that name already; remove it, or choose another name"
+            )
+    return files
 
 
 def _run_notes(runs: Mapping[str, Run], asked: Sequence[str]) -> list[str]:
