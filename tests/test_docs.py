@@ -1,0 +1,483 @@
+"""Claims about the documentation: what it names exists, what exists it names, and its examples load."""
+
+from __future__ import annotations
+
+import argparse
+import configparser
+import dataclasses
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pytest_ragbench import cli
+from pytest_ragbench.analysis.plan import Plan
+from pytest_ragbench.analysis.summary import summarise
+from pytest_ragbench.analysis.table import RowTable
+from pytest_ragbench.authoring import validation
+from pytest_ragbench.configurations.designs import factorial_arms, leave_one_out_arms
+from pytest_ragbench.configurations.loading import load_catalogue, missing_off_values
+from pytest_ragbench.configurations.model import Configuration
+from pytest_ragbench.configurations.schema import ArmRecord, CatalogueRecord
+from pytest_ragbench.contract import Chunk, SearchResult
+from pytest_ragbench.errors import InputError
+from pytest_ragbench.execution.cell import measure
+from pytest_ragbench.harness.options import OPTIONS
+from pytest_ragbench.metrics.faithfulness import faithfulness
+from pytest_ragbench.metrics.measures import METRICS_VERSION, metric_names, score
+from pytest_ragbench.metrics.relevance import compile_gold, match
+from pytest_ragbench.questions.loading import read_set
+from pytest_ragbench.questions.locators import split_heading
+from pytest_ragbench.questions.model import GoldSource, Locator, Question
+from pytest_ragbench.questions.schema import LocatorRecord, ProvenanceRecord, QuestionRecord, SourceRecord
+from pytest_ragbench.questions.suites import BUILT_IN
+from pytest_ragbench.records import schema as run_schema
+from pytest_ragbench.records.chunks import chunk_mapping
+from pytest_ragbench.seal.ledger import Entry
+from pytest_ragbench.statistics.verdicts import WORDS
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in DOCS}
+METRICS, FILES, READING = (TEXTS[f"docs/{name}.md"] for name in ("metrics", "files", "reading-the-report"))
+README = TEXTS["README.md"]
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`([^`\n]+)`")
+
+
+def fenced(*languages: str) -> list[tuple[str, str]]:
+    """(file, text) of every fenced block in one of the languages."""
+    return [(name, block) for name, text in TEXTS.items() for kind, block in FENCE.findall(text) if kind in languages]
+
+
+def prose(text: str) -> str:
+    return FENCE.sub("", text)
+
+
+def spans(text: str) -> set[str]:
+    """What stands in inline code."""
+    return set(CODE.findall(prose(text)))
+
+
+def section(text: str, title: str) -> str:
+    """A section with everything below it."""
+    level = re.search(rf"^(#+) {re.escape(title)}$", text, re.MULTILINE)
+    assert level, f"no section {title}"
+    rest = text[level.end() :]
+    end = re.search(rf"^#{{1,{len(level[1])}}} ", rest, re.MULTILINE)
+    return rest[: end.start()] if end else rest
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """Every table as rows of cells, the rule left out; `\\|` is no border."""
+    found: list[list[list[str]]] = []
+    before = ""
+    for line in text.splitlines():
+        if line.startswith("|"):
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            if not before.startswith("|"):
+                found.append([])
+            if not all(set(cell) <= set("-: ") for cell in cells):
+                found[-1].append(cells)
+        before = line
+    return found
+
+
+def table(text: str, *head: str) -> list[list[str]]:
+    """The rows of the table that begins with these column titles."""
+    return next(rows[1:] for rows in tables(text) if tuple(rows[0][: len(head)]) == head)
+
+
+def first_column(text: str, head: str) -> set[str]:
+    """Names in the first column of a table; a cell may hold several."""
+    return {name for row in table(text, head) for name in CODE.findall(row[0])}
+
+
+# --- metrics and statistics ---------------------------------------------------------------------------------------------
+
+
+def test_every_metric_is_named_with_its_formula():
+    assert first_column(section(METRICS, "The metrics"), "name") == set(metric_names(10))
+    assert f"describes version {METRICS_VERSION}" in " ".join(METRICS.split())
+
+
+def test_a_shallow_run_has_the_metrics_that_the_page_names():
+    assert {"hit@1", "hit@3", "recall@3", "p@3"} <= spans(METRICS) & set(metric_names(3))
+    assert "hit@5" not in metric_names(3)
+
+
+@pytest.mark.parametrize("row", table(section(METRICS, "When a chunk satisfies a gold source"), "gold", "chunk"))
+def test_the_example_files_match_as_told(row):
+    gold, chunk = (CODE.findall(cell)[0] for cell in row[:2])
+    found, _ = match(Chunk(chunk), compile_gold([GoldSource(Locator(gold))]))
+    assert bool(found) is row[2].startswith("yes")
+
+
+HEADINGS = [rows[1:] for rows in tables(section(METRICS, "When a chunk satisfies a gold source"))][1]
+
+
+@pytest.mark.parametrize("row", HEADINGS)
+def test_the_example_headings_match_as_told(row):
+    gold, chunk = (split_heading(CODE.findall(cell)[0]) for cell in row[:2])
+    found, _ = match(Chunk("a.md", heading=chunk), compile_gold([GoldSource(Locator("a.md", heading=gold))]))
+    assert bool(found) is row[2].startswith("yes")
+
+
+@pytest.mark.parametrize("row", table(section(METRICS, "nDCG"), "ranking"))
+def test_met_03_the_worked_example_is_what_the_product_computes(row):
+    gold = compile_gold([GoldSource(Locator("b.pdf", (5, 6))), GoldSource(Locator("b.pdf", (6, 7)))])
+    pages = [int(page) for page in re.findall(r"page (\d+)", row[0])]
+    found = [match(Chunk("b.pdf", (page, page)), gold) for page in pages]
+    values = score([one for one, _ in found], [two for _, two in found], gold)
+    told = dict(zip(("ndcg@10", "recall@10", "complete@10", "mrr@10"), map(float, row[3:]), strict=True))
+    assert {name: values[name] for name in told} == pytest.approx(told, abs=1e-6)
+    assert values["doc_ndcg@10"] == 1.0
+
+
+def test_the_examples_of_optional_gold_and_of_faithfulness_are_what_the_product_computes():
+    gold = compile_gold([GoldSource(Locator("a.md")), GoldSource(Locator("ctx.md"), required=False)])
+    one, two = match(Chunk("ctx.md"), gold)
+    values = score([one], [two], gold)
+    assert [values[name] for name in ("hit@1", "mrr@10", "ndcg@10", "p@5", "citation_precision@10")] == [
+        0,
+        0,
+        0,
+        0.2,
+        1,
+    ]
+    claims = ("the tolerance is 1e-8", "a singular matrix raises LinAlgError")
+    context = "numpy raises LinAlgError when the matrix is singular"
+    assert all(text in METRICS for text in (*claims, context))
+    assert faithfulness(claims, [context]) == 0.5
+
+
+def test_every_verdict_is_explained_by_its_name_and_by_its_words():
+    rows = {CODE.findall(row[0])[0]: row[1] for row in table(section(METRICS, "Verdicts"), "in `summary.json`")}
+    assert rows == WORDS
+    assert {row[0] for row in table(section(READING, "The verdicts"), "verdict")} == set(WORDS.values())
+
+
+# --- files and keys -----------------------------------------------------------------------------------------------------
+
+
+def keys(model: type) -> set[str]:
+    return set(model.model_fields)
+
+
+def test_every_key_of_a_question_is_in_its_table_and_marked_required_where_it_is():
+    text = section(FILES, "Keys of a question")
+    assert first_column(text, "key") == keys(QuestionRecord)
+    assert first_column(text, "key of a source") == keys(SourceRecord)
+    assert first_column(text, "key of `provenance`") == keys(ProvenanceRecord)
+    for head, model in (("key", QuestionRecord), ("key of a source", SourceRecord)):
+        told = {CODE.findall(row[0])[0] for row in table(text, head) if row[2] == "required"}
+        assert told == {name for name, field in model.model_fields.items() if field.is_required()}
+    assert keys(LocatorRecord) == {"file", "pages", "heading"}
+
+
+def test_the_first_example_uses_every_key():
+    question = next(q for q in read_set(example("- id: lex-0001"), "x.yaml") if q.id == "mul-0001")
+    plain = Question("a-0001", "?", "s", "T1")
+    unset = {f.name for f in dataclasses.fields(Question) if getattr(question, f.name) == getattr(plain, f.name)}
+    assert unset == {"answerable"}
+
+
+def example(beginning: str) -> str:
+    return next(block for name, block in fenced("yaml") if name == "docs/files.md" and block.startswith(beginning))
+
+
+@pytest.mark.parametrize(("file", "block"), fenced("yaml"))
+def test_every_yaml_example_loads(file, block, tmp_path):
+    text = "\n".join(line for line in block.splitlines() if not line.startswith("#")) + "\n"
+    if text.startswith("- "):
+        assert read_set(text, f"{file}.yaml")
+        return
+    path = tmp_path / "configs.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert load_catalogue(path, reserved=BUILT_IN).experiments
+    assert not missing_off_values(path)
+
+
+@pytest.mark.parametrize(("file", "block"), fenced("jsonl"))
+def test_every_jsonl_example_loads(file, block):
+    assert len(read_set(block, f"{file}.jsonl")) == len(block.splitlines())
+
+
+@pytest.mark.parametrize(("file", "block"), fenced("ini"))
+def test_every_ini_example_has_known_keys(file, block):
+    parser = configparser.ConfigParser()
+    parser.read_string(block)
+    assert set(parser["pytest"]) <= {option.dest for option in OPTIONS if option.ini}
+
+
+@pytest.mark.parametrize("row", table(section(FILES, "Quoting"), "refused"))
+def test_what_the_page_says_is_refused_is_refused_and_its_cure_loads(row):
+    wrong, right = (CODE.findall(cell)[0] for cell in row)
+
+    def record(line: str) -> str:
+        inside = line.startswith("heading")
+        gold = ["  gold:", "  - file: a.md", *([f"    {line}"] if inside else [])]
+        own = [] if inside else [f"  {line}"]
+        return "\n".join(["- id: a-0001", "  question: What?", "  suite: s", "  tier: T1", *gold, *own]) + "\n"
+
+    with pytest.raises(InputError):
+        read_set(record(wrong), "x.yaml")
+    assert read_set(record(right), "x.yaml")
+
+
+def test_every_suite_with_a_target_is_named_with_it():
+    text = section(FILES, "Suites and tiers")
+    assert dict(re.findall(r"`(\w+)` (\d+)", text)) == {suite.name: str(suite.target) for suite in BUILT_IN.values()}
+
+
+def test_every_key_of_the_configurations_is_in_the_table_and_in_the_example():
+    text = section(FILES, "Configurations")
+    assert first_column(text, "key") == keys(CatalogueRecord)
+    block = example("defaults:")
+    assert all(re.search(rf"^{key}:", block, re.MULTILINE) for key in keys(CatalogueRecord))
+    assert all(re.search(rf"\b{key}:", block) for key in keys(ArmRecord))
+
+
+def test_what_is_generated_from_the_example_is_told(tmp_path):
+    path = tmp_path / "configs.yaml"
+    path.write_text(example("defaults:"), encoding="utf-8")
+    catalogue = load_catalogue(path)
+    rows = table(section(FILES, "Configurations"), "experiment", "configurations")
+    told = {CODE.findall(row[0])[0]: (CODE.findall(row[1]), CODE.findall(row[2])) for row in rows}
+    for name, arms in (("loo", leave_one_out_arms), ("factorial", factorial_arms)):
+        names, pairs = told[name]
+        assert names == list(catalogue.experiments[name].arms)
+        assert {pair for arm in arms(catalogue.factors) for pair in arm.pairs} == set(pairs)
+    silent = {name for name, configuration in catalogue.configurations.items() if not configuration.searches}
+    assert silent == {"F:none", "F:rerank"}
+
+
+def test_every_finding_of_validate_is_named():
+    assert {*validation.ERRORS, *validation.WARNINGS} <= spans(section(FILES, "Commands"))
+
+
+# --- records ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_key_of_run_json_is_told():
+    text = section(FILES, "`run.json`")
+    assert first_column(text, "key") == keys(run_schema.RunModel)
+    inner = (run_schema.GitModel, run_schema.ConfigurationModel, run_schema.ExperimentModel)
+    for model in (*inner, run_schema.BootstrapModel, run_schema.LedgerModel):
+        assert keys(model) <= spans(text)
+
+
+def everything(query: str, **overrides: object) -> SearchResult:
+    chunk = Chunk("a.md", id="1", text="x")
+    return SearchResult(
+        [chunk], {"rank": 1.0}, ["sparse"], stages={"rank": [chunk]}, gate=1, walk=1, route=1, answer="a"
+    )
+
+
+def test_every_key_of_a_row_and_of_a_chunk_is_told():
+    question = Question("a-0001", "?", "s", "T1", gold=(GoldSource(Locator("a.md")),))
+    row = measure(everything, question, Configuration("c", "c"), k=10).row
+    text = section(FILES, "`per_query.jsonl`")
+    assert first_column(text, "key") == set(row)
+    assert set(row["ranking"][0]) <= spans(text)
+    assert set(chunk_mapping(Chunk("a.md"))) <= spans(section(FILES, "`chunks.jsonl`"))
+
+
+def test_every_key_of_the_summary_is_told():
+    gold = (GoldSource(Locator("a.md"), hop=1),)
+    questions = tuple(Question(f"a-000{n}", "?", "s", "T1", gold=gold) for n in (1, 2))
+    configurations = (Configuration("one", "one"), Configuration("two", "two", pairs=("one",)))
+    rows = RowTable(metric_names())
+    for question in questions:
+        for configuration in configurations:
+            rows.add(measure(everything, question, configuration, k=10).row)
+    summary = summarise(rows, Plan(questions, configurations, resamples=50), complete=True)
+    text = section(FILES, "`summary.json`")
+    results = summary["results"]["two"]
+    assert first_column(text, "key of `results` → configuration") == set(results)
+    assert first_column(text, "key of a comparison") == set(results["paired"]["one"]["hit@1"])
+    assert {"_set", *results["by_suite"]["s"]["_set"], *results["set"], *results["rows"]} <= spans(text)
+    assert {*results["overall"]["hit@1"], *results["page_span"]} <= spans(text)
+    latency = summary["latency"]["two"]
+    assert {*summary, *latency["search"], *latency["_rows"], "_rows", *summary["attribution"]} <= spans(text)
+
+
+def test_every_key_of_the_ledger_is_told():
+    assert first_column(section(FILES, "The ledger"), "key") == keys(Entry)
+
+
+# --- options and commands -----------------------------------------------------------------------------------------------
+
+
+def told_options() -> set[tuple[str | None, str | None]]:
+    rows = table(section(FILES, "Options and ini keys"), "option", "ini key")
+    return {(next(iter(CODE.findall(row[0])), None), next(iter(CODE.findall(row[1])), None)) for row in rows}
+
+
+def test_every_option_and_ini_key_is_in_the_table_and_no_other():
+    known = {(f"--rag-{o.name}" if o.flag else None, o.dest if o.ini else None) for o in OPTIONS}
+    assert told_options() == {*known, ("--unseal-test", None)}
+
+
+def test_the_changelog_lists_every_option_and_ini_key():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    wanted = {f"--rag-{option.name}" if option.flag else option.dest for option in OPTIONS} | {"--unseal-test"}
+    missing = {name for name in wanted if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)}
+    assert not missing
+
+
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """Every command of `ragbench`, `import beir` included, and its parser."""
+
+    def below(name: str, parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+        found = {name: parser}
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for sub, inner in action.choices.items():
+                    found |= below(f"{name} {sub}".strip(), inner)
+        return found
+
+    return below("", cli._parser())
+
+
+PARSERS = parsers()
+RAGBENCH_FLAGS = {flag for parser in PARSERS.values() for flag in parser._option_string_actions}
+RAGBENCH_CALL = re.compile(r"(?<![\w/-])ragbench ((?:[a-z]+)(?: beir| trec)?)((?: [^`\n]*)?)")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_ragbench_command_and_flag_that_is_mentioned_exists(name):
+    lines = [*spans(TEXTS[name]), *(line for _, block in FENCE.findall(TEXTS[name]) for line in block.splitlines())]
+    for line in lines:
+        if not line.lstrip("$ ").startswith("ragbench "):
+            continue
+        command, rest = RAGBENCH_CALL.search(line).groups()
+        assert command in PARSERS, line
+        assert set(re.findall(r"(?<!\S)--[a-z-]+", rest)) <= set(PARSERS[command]._option_string_actions), line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        line.removeprefix("$ ")
+        for _, block in fenced("sh", "console")
+        for line in block.replace("\\\n", " ").splitlines()
+        if line.removeprefix("$ ").startswith("ragbench ")
+    ],
+)
+def test_every_ragbench_line_of_an_example_parses(line):
+    cli._parser().parse_args(shlex.split(line)[1:])
+
+
+def test_every_command_is_in_the_table():
+    told = {" ".join(call.split()[1:]) for call in spans(section(FILES, "Commands")) if call.startswith("ragbench ")}
+    told = {re.sub(r" (\[SETS\]|RUN)$", "", call) for call in told}
+    assert told == set(PARSERS) - {"", "import"}
+    flags = set(re.findall(r"--[a-z][a-z-]*", section(FILES, "Commands")))
+    own = {
+        name: set(parser._option_string_actions) for name, parser in PARSERS.items() if name and "import" not in name
+    }
+    assert flags == set().union(*own.values()) - {"-h", "--help"}
+
+
+@pytest.fixture(scope="module")
+def pytest_flags(request):
+    return set(request.config._parser.optparser._option_string_actions)
+
+
+FOREIGN = {"--check", "--porcelain"}
+"""Flags of ruff and git."""
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_flag_that_is_mentioned_exists(name, pytest_flags):
+    text = "\n".join([*spans(TEXTS[name]), *(block for _, block in FENCE.findall(TEXTS[name]))])
+    flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z](?![\w*-])", text))
+    assert not flags - pytest_flags - RAGBENCH_FLAGS - FOREIGN
+    assert {flag for flag in flags if flag.startswith("--rag-")} <= pytest_flags
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_rag_ini_key_that_is_mentioned_exists(name):
+    known = {option.dest for option in OPTIONS} | {"rag_pipeline", "rag_row", "rag_bm25", "rag_unseal_test"}
+    assert set(re.findall(r"(?<![\w.])rag_[a-z0-9_]+", TEXTS[name])) <= known
+
+
+# --- the README and the checks ------------------------------------------------------------------------------------------
+
+
+def readme_environments() -> list[str]:
+    return re.findall(r"tox run -e ([\w,]+)", section(README, "Two commands"))
+
+
+def test_the_two_commands_of_the_readme_name_environments_that_exist():
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(ROOT / "tox.ini", encoding="utf-8")
+    assert readme_environments() == ["bench", "test"]
+    assert all(parser.has_section(f"testenv:{name}") for name in readme_environments())
+    assert "--rag-configs=ladder" in parser["testenv:bench"]["commands"]
+
+
+def test_the_checks_run_the_environment_of_the_readmes_test_command():
+    script = ROOT / ".ci" / "run"
+    if not script.is_file():
+        pytest.skip(".ci/run is not part of this distribution")
+    run = re.findall(r"-e ([\w,]+)", script.read_text(encoding="utf-8"))
+    assert readme_environments()[1] in {name for names in run for name in names.split(",")}
+
+
+def test_the_readmes_project_of_your_own_retriever_runs_as_it_stands(pytester):
+    blocks = [block for name, block in fenced("python", "yaml") if name == "README.md"]
+    files = {match[1]: block for block in blocks if (match := re.match(r"# (\S+)\n", block))}
+    files["golden/configs.yaml"] = next(block for block in blocks if block.startswith("defaults:"))
+    files["conftest.py"] += '\n\ndef my_retriever(question, **overrides):\n    return ["notes/linear-systems.md"]\n'
+    for name, text in files.items():
+        path = pytester.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    result = pytester.runpytest_subprocess("-p", "no:randomly")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["What ran", "*1 question,*2 configurations*", "Results", "*R0-plain*1/1*"])
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_link_leads_somewhere(name):
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(TEXTS[name])):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        path = (ROOT / name).parent / file if file else ROOT / name
+        assert path.exists(), target
+        if anchor:
+            titles = re.findall(r"^#+ (.+)$", prose(path.read_text(encoding="utf-8")), re.MULTILINE)
+            assert anchor in {slug(title) for title in titles}, target
+
+
+def slug(title: str) -> str:
+    """The anchor that GitHub gives a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+MACHINE = re.compile(r"(?<![\w.~*\])}-])(?:/(?:root|home|Users|work|mnt|tmp|opt)/[\w.-]+|[A-Z]:\\\\?Users\\)")
+PLACEHOLDER = re.compile(r"/home/(?:me|user|someone)\b")
+PLACES = ("pytest_ragbench", "rag", "docs", "benchmarks", ".ci", ".github")
+SUFFIXES = {".py", ".md", ".toml", ".ini", ".yaml", ".yml", ".txt", ""}
+
+
+def sources() -> list[Path]:
+    found = [path for path in ROOT.iterdir() if path.is_file() and path.suffix in SUFFIXES - {""}]
+    for place in PLACES:
+        found += [path for path in (ROOT / place).rglob("*") if path.is_file() and path.suffix in SUFFIXES]
+    return sorted(path for path in found if "__pycache__" not in path.parts)
+
+
+def test_no_document_and_no_source_names_a_path_of_some_machine():
+    named = {
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in sources()
+        for match in MACHINE.finditer(path.read_text(encoding="utf-8"))
+        if not PLACEHOLDER.match(match[0])
+    }
+    assert not named
