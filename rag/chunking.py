@@ -1,0 +1,88 @@
+"""How documents become chunks: blocks are packed up to a length and never leave their passage (section, page, cell)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rag.records import Chunk, Document, Passage
+from rag.text import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rag.options import Chunking
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
+_SPACE = re.compile(r"\s+")
+_EDGE = re.compile(r"(?<=\W)(?=\w)|(?<=\w)(?=\W)")
+
+
+def chunk(document: Document, chunking: Chunking) -> list[Chunk]:
+    """The document's chunks in order. Blank text makes no chunk.
+
+    An id is the digest of file, place and text; equal texts at one place are told apart by their order.
+    """
+    if chunking.mode == "whole":
+        pieces = _whole(document)
+    else:
+        pieces = ((passage, text) for passage in document.passages for text in pack(passage.blocks, chunking.max_chars))
+    seen: Counter[str] = Counter()
+    chunks: list[Chunk] = []
+    for passage, text in pieces:
+        identity = digest([document.file, passage.heading, passage.pages, text])
+        name = identity if seen[identity] == 0 else digest([identity, seen[identity]])
+        seen[identity] += 1
+        chunks.append(Chunk(name[:16], document.file, text, passage.pages, passage.heading, document.title))
+    return chunks
+
+
+def _whole(document: Document) -> Iterator[tuple[Passage, str]]:
+    text = "\n\n".join(block for passage in document.passages for block in passage.blocks).strip()
+    if not text:
+        return
+    pages = [passage.pages for passage in document.passages if passage.pages is not None]
+    span = (min(first for first, _ in pages), max(last for _, last in pages)) if pages else None
+    yield Passage((text,), pages=span), text
+
+
+def pack(blocks: Sequence[str], limit: int) -> Iterator[str]:
+    """Consecutive blocks joined by blank lines up to `limit` characters; a longer block is split."""
+    held = ""
+    for block in blocks:
+        for piece in split(block, limit):
+            if held and len(held) + 2 + len(piece) > limit:
+                yield held
+                held = piece
+            else:
+                held = f"{held}\n\n{piece}" if held else piece
+    if held:
+        yield held
+
+
+def split(text: str, limit: int) -> Iterator[str]:
+    """Pieces of at most `limit` characters, cut at the last line end, sentence, space or word edge that fits."""
+    rest = text.strip("\n").rstrip()
+    while len(rest) > limit:
+        cut = _cut(rest, limit)
+        piece = rest[:cut].rstrip()
+        if piece:
+            yield piece
+        # A line keeps its indentation; a sentence or a word needs no space before it.
+        rest = rest[cut:].strip("\n") if rest[cut] == "\n" else rest[cut:].lstrip()
+    if rest.strip():
+        yield rest
+
+
+def _cut(text: str, limit: int) -> int:
+    """Where to cut: the gentlest kind of place that lies in the second half of the window, else the hard limit."""
+    window = text[: limit + 1]
+    line = window.rfind("\n", limit // 2, limit + 1)
+    if line > 0:
+        return line
+    for boundary in (_SENTENCE_END, _SPACE, _EDGE):
+        ends = [match.start() for match in boundary.finditer(window, limit // 2) if match.start() <= limit]
+        if ends:
+            return ends[-1]
+    return limit

@@ -1,0 +1,125 @@
+"""What the embedding model made of each text, kept on disk by digest: builds resume, unchanged text is free."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag.text import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rag.cache import DiskCache, Lazy, Meter
+    from rag.stages import Encoder
+
+_HEADER = struct.Struct("<dI")  # milliseconds, dimension
+
+
+class VectorCache:
+    """Texts to unit vectors of one model."""
+
+    def __init__(self, disk: DiskCache, model: str) -> None:
+        self._disk = disk
+        self._model = model
+
+    def put(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Keep vectors, `(n_texts, dimension)`; they are on disk when this returns."""
+        rows = zip(texts, vectors, strict=True)
+        self._disk.put_many({self._key(text): vector.tobytes() for text, vector in rows})
+
+    def get(self, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """The vectors that are there."""
+        keys = {text: self._key(text) for text in texts}
+        found = self._disk.get_many(list(keys.values()))
+        return {text: np.frombuffer(found[key], np.float32) for text, key in keys.items() if key in found}
+
+    def _key(self, text: str) -> str:
+        return digest([self._model, text])
+
+
+class TokenCache:
+    """Texts to the unit vectors of their word pieces, in half precision, and what computing them took."""
+
+    def __init__(self, disk: DiskCache, model: str) -> None:
+        self._disk = disk
+        self._model = model
+
+    def missing(self, texts: Sequence[str]) -> list[str]:
+        """The texts that are not there."""
+        keys = {text: self._key(text) for text in texts}
+        there = self._disk.known(list(keys.values()))
+        return [text for text, key in keys.items() if key not in there]
+
+    def put(self, entries: Mapping[str, tuple[NDArray[np.float16], float]]) -> None:
+        """Keep (vectors, ms) of texts; 0 ms where building the index paid."""
+        self._disk.put_many(
+            {
+                self._key(text): _HEADER.pack(ms, vectors.shape[1]) + vectors.tobytes()
+                for text, (vectors, ms) in entries.items()
+            }
+        )
+
+    def get(self, texts: Sequence[str]) -> dict[str, tuple[NDArray[np.float16], float]]:
+        """The (vectors, ms) that are there; vectors are `(n_pieces, dimension)`."""
+        keys = {text: self._key(text) for text in texts}
+        found = self._disk.get_many(list(keys.values()))
+        return {text: _unpack(found[key]) for text, key in keys.items() if key in found}
+
+    def _key(self, text: str) -> str:
+        return digest(["tokens", self._model, text])
+
+
+def _unpack(value: bytes) -> tuple[NDArray[np.float16], float]:
+    ms, dimension = _HEADER.unpack_from(value)
+    return np.frombuffer(value, np.float16, offset=_HEADER.size).reshape(-1, dimension), ms
+
+
+def encode_all(
+    texts: Sequence[str],
+    encoder: Encoder,
+    vectors: VectorCache,
+    tokens: TokenCache | None,
+    progress: Callable[[float], object],
+    batch_size: int = 32,
+) -> NDArray[np.float32]:
+    """Unit vectors of all texts, `(n_texts, dimension)`; and their word pieces' vectors into `tokens`, in one pass.
+
+    What the caches know is not encoded again. Each batch is on disk before the next begins, so that an interrupted
+    build goes on where it stopped. Batches hold texts of like length, so that little is padded.
+
+    Args:
+        texts: Passages, which may repeat.
+        encoder: The model.
+        vectors: Knows a vector a text, and learns the others.
+        tokens: Learns a vector a word piece, or None where nothing needs them.
+        progress: Called with how many more distinct texts are done.
+        batch_size: Texts a batch.
+    """
+    distinct = list(dict.fromkeys(texts))
+    known = vectors.get(distinct)
+    bare = set() if tokens is None else set(tokens.missing(distinct))
+    waiting = sorted((text for text in distinct if text not in known or text in bare), key=len)
+    progress(len(distinct) - len(waiting))
+    for start in range(0, len(waiting), batch_size):
+        batch = waiting[start : start + batch_size]
+        if tokens is None:
+            whole = encoder.embed(batch)
+        else:
+            whole, pieces = encoder.embed_with_tokens(batch)
+            tokens.put({text: (piece.astype(np.float16), 0.0) for text, piece in zip(batch, pieces, strict=True)})
+        vectors.put(batch, whole)
+        known.update(zip(batch, whole, strict=True))
+        progress(len(batch))
+    return np.stack([known[text] for text in texts])
+
+
+def question_vectors(
+    query: str, encoder: Lazy[Encoder], model: str, meter: Meter
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The stage `embed`: the question's unit vector, and its word pieces' vectors, for whichever stages ask."""
+    return meter.stage("embed", (model, query), lambda: encoder.get(meter).question(query))

@@ -1,0 +1,27 @@
+"""What this package raises on purpose; each message says what was found and what to do."""
+
+from __future__ import annotations
+
+
+class RagError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class NothingToIndexError(RagError):
+    """The corpus holds no text at all."""
+
+
+class StaleIndexError(RagError):
+    """The stored index does not fit the corpus or the settings, and rebuilding is switched off."""
+
+
+class SettingsError(RagError):
+    """`config.yaml` cannot be read, or one of its values is out of range."""
+
+
+class OptionError(RagError, ValueError):
+    """An override of `search` is unknown, out of range, or contradicts another."""
+
+
+class ModelMissingError(OptionError):
+    """A model or a library that an option asks for is not installed; nothing else takes its place."""

@@ -1,0 +1,122 @@
+"""Markdown notes: front matter, and sections under their heading paths, as CommonMark sees them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import yaml
+
+from rag.records import Document, Finding, Passage
+from rag.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+METADATA = ("area", "course", "kind", "title")
+_MATH = re.compile(r"^ {0,3}\$\$[^$]*$")
+
+
+def read_markdown(file: str, data: bytes) -> list[Document]:
+    """One document with a passage a section; heading texts stand as they are written, without closing `#`s."""
+    findings: list[Finding] = []
+    try:
+        text = clean(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        text = clean(data.decode("latin-1"))
+        findings.append(Finding(file, "fallback", f"not UTF-8 ({error.reason} at byte {error.start}); read as Latin-1"))
+    lines = text.split("\n")
+    end = _front_matter_end(lines)
+    metadata, complaint = _front_matter("\n".join(lines[1 : end - 1])) if end else ({}, None)
+    if complaint:
+        findings.append(Finding(file, "fallback", complaint))
+    lines[:end] = [""] * end
+    title = metadata.get("title") or PurePosixPath(file).stem
+    return [Document(file, title, tuple(_passages(lines)), metadata, tuple(findings))]
+
+
+def _front_matter_end(lines: list[str]) -> int:
+    """Number of lines that the front matter takes, its fences included; 0 where there is none."""
+    if lines[0].rstrip() != "---":
+        return 0
+    for number, line in enumerate(lines[1:], start=1):
+        if line.rstrip() in ("---", "..."):
+            return number + 1
+    return 0
+
+
+def _front_matter(text: str) -> tuple[dict[str, str], str | None]:
+    try:
+        fields = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:
+        return {}, f"its front matter is no YAML ({str(error).splitlines()[0]}); left out"
+    if not isinstance(fields, dict):
+        return {}, None if fields is None else "its front matter is no mapping; left out"
+    return {key: str(fields[key]) for key in METADATA if fields.get(key) not in (None, "")}, None
+
+
+def _passages(lines: list[str]) -> Iterator[Passage]:
+    """Sections that hold text; where none does, the headings themselves, so that an outline can be found."""
+    sections = list(_sections(lines))
+    if any(passage.blocks for passage in sections):
+        yield from (passage for passage in sections if passage.blocks)
+    else:
+        yield from (Passage((passage.heading[-1],), passage.heading) for passage in sections if passage.heading)
+
+
+def _sections(lines: list[str]) -> Iterator[Passage]:
+    """Each heading's own text, up to the next heading of any level, in blocks."""
+    path: list[tuple[int, str]] = []
+    starts: list[int] = []
+    tokens = _parser().parse("\n".join(_without_math(lines)))
+    for number, token in enumerate(tokens):
+        if token.level != 0 or token.map is None:
+            continue
+        if token.type != "heading_open":
+            starts.append(token.map[0])
+            continue
+        yield _section(lines, starts, token.map[0], path)
+        path = [entry for entry in path if entry[0] < _depth(token)] + [(_depth(token), _heading(tokens[number + 1]))]
+        starts = [token.map[1]]
+    yield _section(lines, starts, len(lines), path)
+
+
+def _section(lines: list[str], starts: list[int], end: int, path: list[tuple[int, str]]) -> Passage:
+    bounds = [*sorted(set(starts)), end]
+    blocks = ("\n".join(lines[a:b]).strip("\n").rstrip() for a, b in itertools.pairwise(bounds))
+    return Passage(tuple(block for block in blocks if block.strip()), tuple(text for _, text in path if text))
+
+
+def _depth(token: Token) -> int:
+    return int(token.tag[1:])
+
+
+def _heading(inline: Token) -> str:
+    return " ".join(inline.content.split())
+
+
+def _without_math(lines: list[str]) -> list[str]:
+    """The lines with display formulas blanked: a lone `=` or `-` in one would make a heading of the line above."""
+    kept: list[str] = []
+    inside = False
+    for line in lines:
+        fence = _MATH.match(line) is not None or (inside and line.rstrip().endswith("$$"))
+        kept.append("x" if fence or inside else line)
+        inside = inside != fence
+    return lines if inside else kept
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    """CommonMark's block structure with tables; inline text is left as written."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser

@@ -1,0 +1,122 @@
+"""The values that the parts of the pipeline hand to each other; no behaviour beyond what follows from their fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about a file that a reader could not take as it is.
+
+    Attributes:
+        file: Path below the corpus root.
+        kind: `failed` and `empty` (nothing was read), `failed-page`, `no-text` (pages without text), `fallback` (read
+            another way), `dangling-edge`, `bad-record` or `skipped`.
+        detail: The reason, for people.
+    """
+
+    file: str
+    kind: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of a document that a chunk never leaves.
+
+    Attributes:
+        blocks: Its text, cut where a reader may break it: paragraphs, cells, definitions.
+        heading: Heading path, outermost first.
+        pages: Inclusive range of physical pages from 1, or None.
+    """
+
+    blocks: tuple[str, ...]
+    heading: tuple[str, ...] = ()
+    pages: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file, or one record of a collection, as its reader understood it.
+
+    Attributes:
+        file: Path below the corpus root; of a collection's record, its `_id`.
+        title: What the document calls itself; empty where nothing should stand before its text.
+        passages: Its text in order; empty for an empty file.
+        metadata: Fields of its front matter (`course`, `area`, `kind`, `title`).
+        findings: What its reader could not take as it is.
+    """
+
+    file: str
+    title: str = ""
+    passages: tuple[Passage, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One unit of retrieval.
+
+    Attributes:
+        id: Digest of its file, place and text: it survives changes elsewhere in the file.
+        file: Path of its document below the corpus root.
+        text: The passage as it stands in the document.
+        pages: Inclusive range of physical pages from 1, or None.
+        heading: Heading path, outermost first.
+        title: The document's title.
+        score: What the last stage gave it, or None in the index.
+    """
+
+    id: str
+    file: str
+    text: str
+    pages: tuple[int, int] | None = None
+    heading: tuple[str, ...] = ()
+    title: str = ""
+    score: float | None = None
+
+    @property
+    def indexed_text(self) -> str:
+        """What the lanes and rerankers read: title and heading path on a line of their own, then the passage."""
+        context = [part for part in self.heading if part]
+        if self.title and self.title not in context:
+            context.insert(0, self.title)
+        return f"{' > '.join(context)}\n{self.text}" if context else self.text
+
+
+class Scored(NamedTuple):
+    """A chunk's position in the index, and its score."""
+
+    position: int
+    score: float
+
+
+Ranking = tuple[Scored, ...]
+"""Positions, best first; the order is authoritative."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What one search found and what it cost.
+
+    Attributes:
+        chunks: The final ranking, best first.
+        timings: Stage to milliseconds; a stage answered from a cache is charged what it took the first time.
+        lanes_run: Lanes that searched, in order.
+        cold: Whether this search paid for building or loading something (`load` in the timings).
+        cached: Stages that were answered, wholly or in part, from a cache.
+        stages: Stage to the ranking after it, in order; stages that did not run are absent.
+    """
+
+    chunks: Sequence[Chunk]
+    timings: Mapping[str, float] = field(default_factory=dict)
+    lanes_run: Sequence[str] = ()
+    cold: bool = False
+    cached: Sequence[str] = ()
+    stages: Mapping[str, Sequence[Chunk]] = field(default_factory=dict)

@@ -1,0 +1,103 @@
+"""Text before anything reads meaning into it: cleaning, digests, and the tokenizers of the sparse lane."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+Tokenizer = Callable[[str], list[str]]
+
+_WORD = re.compile(r"\w+")
+_DATA_URI = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,[A-Za-z0-9+/=]{16,}(?:\s*\n\s*[A-Za-z0-9+/=]{16,})*")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+# Scripts whose words are not set apart by spaces, and Hangul, where particles cling to the word: Lucene's
+# CJKBigramFilter pairs the same characters. First words of Unicode names, so that no table has to be kept.
+_PAIRED = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "YI", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
+_JOINERS = frozenset("\u200c\u200d\u00ad\u2060")
+
+
+def clean(text: str) -> str:
+    r"""Line ends as `\n`, no NUL, lone surrogates replaced, embedded base64 files cut out."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
+    text = _SURROGATES.sub("\ufffd", text)
+    return _DATA_URI.sub("data:", text) if ";base64," in text else text
+
+
+def digest_bytes(data: bytes) -> str:
+    """sha256, in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest(value: Any) -> str:
+    """sha256 (hex) of the value as strict JSON with sorted keys."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return digest_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def simple_tokens(text: str) -> list[str]:
+    r"""Lower-case `\w+`: what most published BM25 figures were made with."""
+    return _WORD.findall(text.lower())
+
+
+def unicode_tokens(text: str) -> list[str]:
+    """Words under NFKC and case folding; character pairs in scripts that set no spaces.
+
+    Combining marks stay with their letter, so that Devanagari words stay whole. Accents are not folded: `café` and
+    `cafe` are two words. A run of one such character is a token of its own; longer runs give overlapping pairs.
+    """
+    if text.isascii():
+        return _WORD.findall(text.lower())
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return [token for paired, run in _runs(folded) for token in (_pairs(run) if paired else ("".join(run),))]
+
+
+def _runs(text: str) -> Iterator[tuple[bool, list[str]]]:
+    """Maximal runs of letters of one sort, each letter with its combining marks."""
+    run: list[str] = []
+    paired = False
+    for character in text:
+        kind = _kind(character)
+        if kind == "mark" and run:
+            run[-1] += character
+        elif kind in ("word", "pair"):
+            if run and (kind == "pair") != paired:
+                yield paired, run
+                run = []
+            paired = kind == "pair"
+            run.append(character)
+        elif kind != "joiner" and run:
+            yield paired, run
+            run = []
+    if run:
+        yield paired, run
+
+
+def _pairs(run: list[str]) -> list[str]:
+    return [first + second for first, second in itertools.pairwise(run)] or run
+
+
+@lru_cache(maxsize=65_536)
+def _kind(character: str) -> str:
+    if character in _JOINERS:
+        return "joiner"
+    category = unicodedata.category(character)
+    if category.startswith("M"):
+        return "mark"
+    if character.isalnum() or character == "_":
+        return "pair" if _is_paired(character) else "word"
+    return "break"
+
+
+def _is_paired(character: str) -> bool:
+    name = unicodedata.name(character, "")
+    return not character.isdigit() and name.partition(" ")[0] in _PAIRED
+
+
+TOKENIZERS: dict[str, Tokenizer] = {"unicode": unicode_tokens, "simple": simple_tokens}
