@@ -1,12 +1,16 @@
 """The command `ragbench`: it parses, calls and prints. Each command registers itself and imports its work when it runs.
 
-Exit status: 0; 1 when the command found what it looks for (errors in a set); 4 for a mistake in the command, told
-without a traceback.
+Exit status: 0; 1 when the command found what it looks for (errors in a set); 4 for a mistake in the command or a file
+that cannot be used, told without a traceback; 130 after Ctrl-C, 141 when the reader of its output went away, as shells
+have them.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import os
+import re
 import shutil
 import sys
 from fractions import Fraction
@@ -26,7 +30,8 @@ if TYPE_CHECKING:
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse gives it no other name
 
-OK, FOUND, USAGE = 0, 1, 4
+OK, FOUND, USAGE, INTERRUPTED, READER_GONE = 0, 1, 4, 130, 141
+_SHOWN_PATH = 200
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,13 +44,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE if exit_.code else OK
     run: Callable[[argparse.Namespace], int] = args.run
     try:
-        return run(args)
+        return _flushed(run(args))
     except RagbenchError as error:
-        print(f"ragbench {args.command}: error: {error}", file=sys.stderr)
-        return USAGE
+        return _refused(args.command, str(error))
+    except BrokenPipeError:
+        # The reader, as `head`, has seen enough; nothing is left for the interpreter to flush into the closed pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+    except OSError as error:
+        place = f"{str(error.filename)[-_SHOWN_PATH:]}: " if error.filename is not None else ""
+        return _refused(args.command, f"{place}{error.strerror or error}")
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
+
+
+def _flushed(status: int) -> int:
+    """The status, once all output is out: a reader that went away is noticed here and not at the interpreter's end."""
+    sys.stdout.flush()
+    return status
+
+
+def _refused(command: str, text: str) -> int:
+    print(f"ragbench {command}: error: {text}", file=sys.stderr)
+    return USAGE
 
 
 def _print_anywhere() -> None:
@@ -98,10 +120,11 @@ def _validate(args: argparse.Namespace) -> int:
     project = _project()
     sets = _path(args.sets, "rag_sets", project)
     configs = _path(args.configs, "rag_configs_file", project)
+    named = args.configs is not None or project.is_set("rag_configs_file")
     result = validate(
         sets,
         corpus=args.corpus or project.path("rag_corpus"),
-        configurations=configs if args.configs or configs.exists() else None,
+        configurations=configs if named or configs.exists() else None,
         shown_as=project.shown(sets),
         configurations_shown_as=project.shown(configs),
     )
@@ -146,25 +169,39 @@ def add_split(subparsers: Subparsers) -> None:
         description="Fill `split` where it is null, balanced within suite x tier. What is split already never moves.",
     )
     parser.add_argument("sets", nargs="?", type=Path, metavar="SETS", help="folder or file (default: golden/sets)")
-    parser.add_argument("--test-share", type=_share, default=Fraction(2, 5), metavar="S", help="default: 0.4")
+    parser.add_argument(
+        "--test-share", type=_share, default=Fraction(2, 5), metavar="S", help="share of test questions (default: 0.4)"
+    )
     parser.add_argument(
         "--group-by", choices=["gold"], help="keep questions that share a required gold passage on one side"
     )
     parser.add_argument("--dry-run", action="store_true", help="say what would be written, and write nothing")
     parser.add_argument(
-        "--lock-timeout", type=float, default=30.0, metavar="S", help="seconds to wait for another writer"
+        "--lock-timeout",
+        type=_seconds,
+        default=30.0,
+        metavar="S",
+        help="seconds to wait for another writer (default: 30)",
     )
     parser.set_defaults(run=_split)
 
 
 def _share(text: str) -> Fraction:
-    try:
-        share = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        share = Fraction(0)
+    # No exponent: the exact fraction of 1e-99999999 would take minutes.
+    share = Fraction(text) if re.fullmatch(r"0?\.[0-9]{1,12}|[0-9]{1,9}/0*[1-9][0-9]{0,8}", text, re.ASCII) else 0
     if not 0 < share < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share; write a number between 0 and 1, as 0.4")
-    return share
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no share; write a number between 0 and 1, as 0.4 or 2/5")
+    return Fraction(share)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if seconds < 0 or not math.isfinite(seconds):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no time; write seconds, 0 or more")
+    return seconds
 
 
 def _split(args: argparse.Namespace) -> int:

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ragbench.authoring.headings import Section, sections
+from pytest_ragbench.authoring.headings import Outline, outline
 from pytest_ragbench.authoring.importing.collection import COLLECTION, Entry, read_entries
 from pytest_ragbench.canonical import fold_path
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.questions.loading import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
 PAGED = frozenset({".pdf"})
@@ -53,9 +53,9 @@ class Corpus:
     outside: frozenset[str]
     _paths: Mapping[str, Path]
     _entries: Mapping[str, Entry] = field(default_factory=dict)
-    _hints: int = 25
+    _comparisons: int = 25
     _texts: dict[str, str | Unread] = field(default_factory=dict)
-    _sections: dict[str, list[Section]] = field(default_factory=dict)
+    _outlines: dict[str, Outline] = field(default_factory=dict)
     _pdfs: dict[str, Any] = field(default_factory=dict)
     _pages: dict[tuple[str, int], str | Unread] = field(default_factory=dict)
 
@@ -68,11 +68,15 @@ class Corpus:
         key = fold_path(path)
         name = key.rsplit("/", 1)[-1]
         same = next((found for found in self.files if found.rsplit("/", 1)[-1] == name), None)
-        if same is None and self._hints > 0:
-            # Comparing spellings takes time, and nobody reads a hundred hints.
-            self._hints -= 1
-            same = next(iter(difflib.get_close_matches(key, self.files, n=1, cutoff=0.7)), None)
+        same = same or self.alike(key, self.files, 0.7)
         return None if same is None else self.files[same][0]
+
+    def alike(self, text: str, known: Iterable[str], cutoff: float) -> str | None:
+        """The text that is spelled most alike; None for all but the first calls: it takes time, and nobody reads on."""
+        self._comparisons -= 1
+        if self._comparisons < 0:
+            return None
+        return next(iter(difflib.get_close_matches(text, known, n=1, cutoff=cutoff)), None)
 
     def text(self, file: str) -> str | Unread:
         """Text of a file without pages: Markdown, notebooks (cells), canvases (nodes), code, plain text."""
@@ -81,16 +85,16 @@ class Corpus:
             self._texts[file] = _read_text(self._paths[file]) if entry is None else entry.text()
         return self._texts[file]
 
-    def sections(self, file: str) -> list[Section] | None:
-        """Sections of a Markdown file, None for another kind or where it cannot be read."""
+    def outline(self, file: str) -> Outline | None:
+        """The headings of a Markdown file, None for another kind or where it cannot be read."""
         if _suffix(file) not in MARKDOWN or file in self._entries:
             return None
         text = self.text(file)
         if isinstance(text, Unread):
             return None
-        if file not in self._sections:
-            self._sections[file] = sections(text)
-        return self._sections[file]
+        if file not in self._outlines:
+            self._outlines[file] = outline(text)
+        return self._outlines[file]
 
     def page_count(self, file: str) -> int | Unread:
         """Number of physical pages of a PDF."""
@@ -124,15 +128,23 @@ def open_corpus(root: Path) -> Corpus:
     """List the documents below a folder.
 
     Raises:
-        UsageError: There is no such folder.
+        UsageError: There is no such folder, or it cannot be listed to the end.
     """
-    if not root.is_dir():
-        raise UsageError(f"no corpus: {shown_path(root)} is no folder; name it with --corpus or the ini key rag_corpus")
+    try:
+        if root.is_dir():
+            return _listed(root)
+    except OSError as error:
+        place = shown_path(Path(error.filename or root))
+        raise UsageError(f"no corpus: {place} cannot be read: {error.strerror or error}") from None
+    raise UsageError(f"no corpus: {shown_path(root)} is no folder; name it with --corpus or the ini key rag_corpus")
+
+
+def _listed(root: Path) -> Corpus:
     paths: dict[str, Path] = {}
     entries: dict[str, Entry] = {}
     outside: set[str] = set()
     real_root = root.resolve()
-    for folder, subfolders, names in os.walk(root):
+    for folder, subfolders, names in os.walk(root, onerror=_raise):
         linked = [name for name in subfolders if Path(folder, name).is_symlink()]
         subfolders[:] = sorted(name for name in subfolders if name != ".git" and name not in linked)
         for name in sorted([*names, *linked]):
@@ -148,6 +160,10 @@ def open_corpus(root: Path) -> Corpus:
     for shown in sorted({*paths, *entries}):
         files.setdefault(fold_path(shown), []).append(shown)
     return Corpus(root, {key: tuple(found) for key, found in files.items()}, frozenset(outside), paths, entries)
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _stays_inside(link: Path, real_root: Path) -> bool:

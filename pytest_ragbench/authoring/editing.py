@@ -6,12 +6,13 @@ The new text is read back and compared with the old one, so an edit that would c
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pytest_ragbench.errors import UsageError
+from pytest_ragbench.errors import InputError, UsageError
 from pytest_ragbench.questions.loading import read_set
 from pytest_ragbench.questions.strict_yaml import events
 
@@ -24,6 +25,7 @@ Edit = tuple[int, int, str]
 """Replace the characters from the first index to the second by a text."""
 
 BOM = "\ufeff"
+_COLON = re.compile(r"[ \t]*:")
 
 
 def with_splits(text: str, splits: Mapping[str, Split], *, name: str) -> str:
@@ -50,8 +52,11 @@ def _check(before: str, after: str, splits: Mapping[str, Split], name: str) -> N
     def wanted(question: Question) -> Question:
         return replace(question, split=splits[question.id]) if question.id in splits else question
 
-    old, new = read_set(before, name), read_set(after, name)
-    if [wanted(question) for question in old] != new:
+    try:
+        kept = read_set(after, name) == [wanted(question) for question in read_set(before, name)]
+    except InputError:  # its problems lie in a text that nobody has seen
+        kept = False
+    if not kept:
         raise UsageError(f"{name}: the splits cannot be written without changing something else; write them by hand")
 
 
@@ -68,9 +73,10 @@ def _yaml_edits(text: str, splits: Mapping[str, Split]) -> Iterator[Edit]:
         if start < end:
             yield start, end, split
         else:
-            # `split:` with nothing after it.
-            behind_colon = text.index(":", key.end_mark.index) + 1
-            yield behind_colon, behind_colon, f" {split}"
+            # `split:` with nothing after it, or in flow style `split` alone.
+            colon = _COLON.match(text, key.end_mark.index)
+            behind = colon.end() if colon else key.end_mark.index
+            yield behind, behind, f" {split}" if colon else f": {split}"
 
 
 def _after_id(text: str, key: Any, value: Any, split: str, *, flow: bool) -> Edit:
@@ -78,7 +84,7 @@ def _after_id(text: str, key: Any, value: Any, split: str, *, flow: bool) -> Edi
     end = value.end_mark.index
     if flow:
         return end, end, f", split: {split}"
-    newline = text.find("\n", end)
+    newline = end - 1 if text[end - 1] == "\n" else text.find("\n", end)  # a block scalar ends behind its line
     pair = f"{' ' * key.start_mark.column}split: {split}"
     if newline < 0:
         return len(text), len(text), f"\n{pair}"

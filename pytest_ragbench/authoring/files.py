@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
+from pytest_ragbench.durable import stage, sync_folder
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.questions.loading import shown_path
 
@@ -60,41 +59,36 @@ def sets_lock(root: Path, *, patience: float = PATIENCE, say: Callable[[str], No
 def replace_all(texts: Mapping[Path, str]) -> None:
     """Replace files by texts (UTF-8, line ends as given): all new files are on disk before the first is swapped in.
 
-    Permissions are kept, and a symbolic link stays a link to its replaced target.
+    Permissions are kept, and a symbolic link stays a link to its replaced target. Interrupted between two swaps, each
+    file is the old one or the new one, and no other file is left behind.
 
     Raises:
-        UsageError: A folder cannot be written; no file was changed then.
+        UsageError: A folder cannot be written; it says whether a file was changed before that was known.
     """
-    staged: list[tuple[str, Path]] = []
+    staged: list[tuple[Path, Path]] = []
+    swapped = 0
+    folder = Path()
     try:
         for path, text in texts.items():
             target = path.resolve()
-            try:
-                staged.append((_stage(target, text), target))
-            except OSError as error:
-                raise _unwritable(target.parent, error) from None
+            folder = target.parent
+            mode = target.stat().st_mode & 0o7777
+            staged.append((stage(target, [text.encode()], mode=mode), target))
         for temporary, target in staged:
-            Path(temporary).replace(target)
+            folder = target.parent
+            temporary.replace(target)
+            swapped += 1
+    except OSError as error:
+        changed = f"{swapped} of {len(texts)} files were changed" if swapped else "nothing was changed"
+        raise _unwritable(folder, error, changed) from None
     finally:
         for temporary, _ in staged:
             with contextlib.suppress(OSError):
-                Path(temporary).unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
+    for folder in {target.parent for _, target in staged}:
+        sync_folder(folder)
 
 
-def _stage(target: Path, text: str) -> str:
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(target.stat().st_mode & 0o7777)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return name
-
-
-def _unwritable(folder: Path, error: OSError) -> UsageError:
+def _unwritable(folder: Path, error: OSError, changed: str = "nothing was changed") -> UsageError:
     reason = error.strerror or type(error).__name__
-    return UsageError(f"{shown_path(folder)} cannot be written: {reason}; make it writable; nothing was changed")
+    return UsageError(f"{shown_path(folder)} cannot be written: {reason}; make it writable; {changed}")

@@ -7,7 +7,15 @@ stays as written, inline markup included, because that is what splitters hand to
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_ragbench.canonical import fold_heading
+from pytest_ragbench.questions.locators import HEADING_SEPARATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 _ATX = re.compile(r" {0,3}(#{1,6})((?:[ \t].*)?)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
@@ -31,6 +39,39 @@ class Section:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The sections of a text, looked up as locators name them.
+
+    Attributes:
+        by_path: Folded heading path to the sections that have it, in order.
+        by_text: The same by the path written as text; paths that differ in where a heading ends share an entry.
+    """
+
+    by_path: Mapping[tuple[str, ...], Sequence[Section]]
+    by_text: Mapping[str, Sequence[Section]]
+
+
+def outline(markdown: str) -> Outline:
+    """The outline of a Markdown text."""
+    by_path: dict[tuple[str, ...], list[Section]] = {}
+    by_text: dict[str, list[Section]] = {}
+    for section in sections(markdown):
+        by_path.setdefault(fold_headings(section.path), []).append(section)
+        by_text.setdefault(heading_text(section.path), []).append(section)
+    return Outline(by_path, by_text)
+
+
+def fold_headings(path: Sequence[str]) -> tuple[str, ...]:
+    """A heading path as paths are compared: component by component."""
+    return tuple(map(fold_heading, path))
+
+
+def heading_text(path: Sequence[str]) -> str:
+    """A heading path as folded text."""
+    return fold_heading(HEADING_SEPARATOR.join(path))
+
+
 def sections(markdown: str) -> list[Section]:
     """Every section of a Markdown text, in the order of the headings."""
     lines = markdown.removeprefix("\ufeff").splitlines()
@@ -51,10 +92,11 @@ def _headings(lines: list[str]) -> list[tuple[int, int, int, str]]:
     """(first line, line after the heading, level, title), lines counted from 0."""
     found: list[tuple[int, int, int, str]] = []
     paragraph: list[str] = []
+    comment_ends = [index for index, line in enumerate(lines) if "-->" in line]
     index = _after_front_matter(lines)
     while index < len(lines):
         line = lines[index]
-        after = _after_block(lines, index)
+        after = _after_block(lines, index, comment_ends)
         if after is not None:
             paragraph, index = [], after
             continue
@@ -94,12 +136,12 @@ def _after_front_matter(lines: list[str]) -> int:
     return next((index + 1 for index in range(1, len(lines)) if lines[index].rstrip() in ("---", "...")), 0)
 
 
-def _after_block(lines: list[str], index: int) -> int | None:
+def _after_block(lines: list[str], index: int, comment_ends: Sequence[int]) -> int | None:
     """The line after the fence or HTML comment that opens at `index`, or None where none does."""
     line = lines[index]
     if line.lstrip().startswith("<!--"):
-        closing = next((later for later in range(index, len(lines)) if "-->" in lines[later]), None)
-        return None if closing is None else closing + 1
+        position = bisect_left(comment_ends, index)
+        return None if position == len(comment_ends) else comment_ends[position] + 1
     fence = _FENCE.match(line)
     if fence is None:
         return None

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.authoring.corpus import PAGELESS, Corpus, Unread, kind_of_file
-from pytest_ragbench.canonical import fold_heading, fold_path
-from pytest_ragbench.errors import Problem
-from pytest_ragbench.questions.border import line_of, write_path
+from pytest_ragbench.authoring.headings import fold_headings, heading_text
+from pytest_ragbench.canonical import fold_path
 from pytest_ragbench.questions.locators import HEADING_SEPARATOR, write_heading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pytest_ragbench.authoring.headings import Section
+    from pytest_ragbench.authoring.headings import Outline
+    from pytest_ragbench.errors import Problem
     from pytest_ragbench.questions.loading import Record
     from pytest_ragbench.questions.model import Locator
     from pytest_ragbench.questions.strict_yaml import Path
@@ -47,14 +44,9 @@ class Locating:
             for position, other in enumerate(source.alternatives):
                 self._look_up(other, ("gold", index, "alternatives", position))
 
-    def _problem(self, path: Path, message: str, code: str) -> Problem:
-        record = self._record
-        line = line_of(record.raw, path) or record.line
-        return Problem(record.file, line, record.question.id, write_path(path), message, code)
-
     def _error(self, path: Path, message: str, code: str) -> None:
         self.complete = False
-        self.errors.append(self._problem(path, message, code))
+        self.errors.append(self._record.problem(path, message, code))
 
     def _look_up(self, locator: Locator, path: Path) -> None:
         found = self._corpus.find(locator.file)
@@ -74,11 +66,11 @@ class Locating:
             self._error((*path, "file"), message, "gold-file-missing")
 
     def _look_into(self, file: str, locator: Locator, path: Path) -> None:
-        sections = self._corpus.sections(file) if locator.heading else None
+        outline = self._corpus.outline(file) if locator.heading else None
         if locator.pages is not None:
             self._pages(file, locator.pages, (*path, "pages"))
-        if sections is not None:
-            self._heading(file, sections, locator, (*path, "heading"))
+        if outline is not None:
+            self._heading(file, outline, locator, (*path, "heading"))
         elif locator.heading and locator.pages is None:
             # A heading in a notebook, a canvas or code stands for the whole file there.
             self._keep(self._corpus.text(file), (*path, "heading"))
@@ -93,7 +85,7 @@ class Locating:
     def _keep(self, text: str | Unread, path: Path) -> None:
         if isinstance(text, Unread):
             self.complete = False
-            self.unread.append(self._problem(path, f"not checked: {text.reason}", "not-checked"))
+            self.unread.append(self._record.problem(path, f"not checked: {text.reason}", "not-checked"))
         else:
             self.passages.append(text)
 
@@ -112,27 +104,27 @@ class Locating:
             return
         if last - first + 1 > MAX_PAGES:
             message = f"the range spans {last - first + 1} pages; a source of more than {MAX_PAGES} is hard to miss"
-            self.warnings.append(self._problem(path, message, "wide-pages"))
+            self.warnings.append(self._record.problem(path, message, "wide-pages"))
         texts = [self._corpus.page_text(file, page) for page in range(first, last + 1)]
         unread = next((text for text in texts if isinstance(text, Unread)), None)
         if unread is None and not any(str(text).strip() for text in texts):
             unread = Unread("these pages hold no text layer (a scan?)")
         self._keep(unread or "\n".join(map(str, texts)), path)
 
-    def _heading(self, file: str, sections: Sequence[Section], locator: Locator, path: Path) -> None:
-        wanted = [fold_heading(part) for part in locator.heading]
-        found = [section for section in sections if _folded(section) == wanted]
+    def _heading(self, file: str, outline: Outline, locator: Locator, path: Path) -> None:
+        found = outline.by_path.get(fold_headings(locator.heading), ())
         if self._written_as_text(path):
-            self._check_separator(file, sections, locator, path)
+            self._check_separator(file, outline, locator, path)
         if not found:
-            self._error(path, f"{file!r} has no such heading{_near(sections, locator)}", "locator-empty")
+            hint = self._near_heading(outline, locator)
+            self._error(path, f"{file!r} has no such heading{hint}", "locator-empty")
             return
         if len(found) > 1:
             lines = ", ".join(str(section.line) for section in found)
             message = (
                 f"{file!r} has this heading {len(found)} times (lines {lines}); a chunk of any satisfies the source"
             )
-            self.warnings.append(self._problem(path, message, "repeated-heading"))
+            self.warnings.append(self._record.problem(path, message, "repeated-heading"))
         text = "\n".join(section.text for section in found)
         if text.strip():
             self.passages.append(text)
@@ -145,32 +137,19 @@ class Locating:
             value = value[part]  # type: ignore[index]
         return isinstance(value, str)
 
-    def _check_separator(self, file: str, sections: Sequence[Section], locator: Locator, path: Path) -> None:
+    def _check_separator(self, file: str, outline: Outline, locator: Locator, path: Path) -> None:
         """Text that reads as two paths, because a heading itself holds ` > `, must be written as a list."""
-        text = fold_heading(HEADING_SEPARATOR.join(locator.heading))
-        readings = {section.path: None for section in sections if _as_text(section) == text}
-        folded = {tuple(map(fold_heading, reading)) for reading in readings}
-        if len(folded) > 1:
-            lists = " or ".join(str(list(reading)) for reading in readings)
+        readings = outline.by_text.get(heading_text(locator.heading), ())
+        if len({fold_headings(section.path) for section in readings}) > 1:
+            lists = " or ".join(dict.fromkeys(str(list(section.path)) for section in readings))
             message = f"names two headings of {file!r}, since one of them holds `{HEADING_SEPARATOR}`; write {lists}"
             self._error(path, message, "locator-ambiguous")
 
-
-def _folded(section: Section) -> list[str]:
-    return [fold_heading(part) for part in section.path]
-
-
-def _as_text(section: Section) -> str:
-    return fold_heading(HEADING_SEPARATOR.join(section.path))
-
-
-def _near(sections: Sequence[Section], locator: Locator) -> str:
-    """A hint at the heading that may be meant: one that holds the separator, lacks a parent, or is spelled alike."""
-    text = fold_heading(HEADING_SEPARATOR.join(locator.heading))
-    candidates = {_as_text(section): section for section in reversed(sections)}
-    exact = candidates.get(text)
-    if exact is not None:
-        return f"; it has {list(exact.path)}, to be written as that list"
-    deeper = [key for key in candidates if key.endswith(f"{HEADING_SEPARATOR.lower()}{text}")]
-    near = deeper[:1] or difflib.get_close_matches(text, candidates, n=1, cutoff=0.6)
-    return f"; did you mean {write_heading(candidates[near[0]].path)!r}?" if near else ""
+    def _near_heading(self, outline: Outline, locator: Locator) -> str:
+        """A hint at the heading that may be meant: it holds the separator, has a parent, or is spelled alike."""
+        text = heading_text(locator.heading)
+        if text in outline.by_text:
+            return f"; it has {list(outline.by_text[text][0].path)}, to be written as that list"
+        deeper = next((key for key in outline.by_text if key.endswith(f"{HEADING_SEPARATOR}{text}")), None)
+        near = deeper or self._corpus.alike(text, outline.by_text, 0.6)
+        return f"; did you mean {write_heading(outline.by_text[near][0].path)!r}?" if near else ""

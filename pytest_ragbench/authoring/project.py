@@ -43,8 +43,17 @@ class Project:
     def path(self, name: str) -> Path | None:
         """The path that an ini key names, relative to the root, or its default, or None."""
         text = self.values.get(name) or DEFAULTS.get(name)
-        # Ini files are UTF-8; the locale may spell names on disk otherwise.
-        return None if text is None else self.root / Path(os.fsdecode(text.encode())).expanduser()
+        if text is None:
+            return None
+        try:
+            # Ini files are UTF-8; the locale may spell names on disk otherwise.
+            return self.root / Path(os.fsdecode(text.encode())).expanduser()
+        except RuntimeError:  # `~nobody` has no home
+            raise UsageError(f"{name} = {text}: there is no such home folder; write the path out") from None
+
+    def is_set(self, name: str) -> bool:
+        """Whether the ini file names a path for a key; a default may be missing, a named one may not."""
+        return bool(self.values.get(name))
 
     def shown(self, path: Path) -> str:
         """A path as messages write it: below the root without the root, so that they read as in a pytest session."""
@@ -55,16 +64,35 @@ class Project:
 def find_project(start: Path) -> Project:
     """The project that a folder belongs to: the nearest ini file with a pytest section, upwards.
 
+    Without one the nearest `pyproject.toml` marks the root, as for pytest, else the folder is the project.
+
     Raises:
         UsageError: An ini file on the way is damaged.
     """
     start = start.absolute()
+    marked: Path | None = None
     for folder in (start, *start.parents):
         for name, section in _INI_FILES.items():
             file = folder / name
-            if file.is_file() and (values := _read(file, section)) is not None:
+            if not file.is_file():
+                continue
+            if (values := _read(file, section)) is not None:
                 return Project(folder, values)
-    return Project(start)
+            if name == "pyproject.toml" and marked is None:
+                marked = folder
+    return Project(marked or start)
+
+
+def own_ini_file(folder: Path) -> tuple[Path, Mapping[str, str]] | None:
+    """The ini file of a folder, as pytest would choose it, and its `rag_*` keys.
+
+    Raises:
+        UsageError: It is damaged.
+    """
+    present = [folder / name for name in _INI_FILES if (folder / name).is_file()]
+    read = {file: _read(file, _INI_FILES[file.name]) for file in present}
+    chosen = next((file for file in present if read[file] is not None), present[0] if present else None)
+    return None if chosen is None else (chosen, read[chosen] or {})
 
 
 def _read(file: Path, section: tuple[str, ...]) -> dict[str, str] | None:

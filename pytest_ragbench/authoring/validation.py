@@ -6,6 +6,8 @@ Errors make a set unusable or a score meaningless; warnings are for a reader to 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.authoring.corpus import open_corpus
@@ -16,7 +18,6 @@ from pytest_ragbench.authoring.wording import copied_run, near_duplicates
 from pytest_ragbench.configurations.loading import load_catalogue, missing_off_values
 from pytest_ragbench.errors import InputError, Problem
 from pytest_ragbench.metrics.faithfulness import content_words
-from pytest_ragbench.questions.border import line_of, write_path
 from pytest_ragbench.questions.loading import Record, load_records
 from pytest_ragbench.questions.strict_yaml import YamlList, YamlMapping
 
@@ -40,6 +41,7 @@ WARNINGS = (
 
 _PROSE = frozenset({"question", "answer", "notes", "nuggets", "heading"})
 _SHOWN_IDS = 8
+_OTHER_SIDE: dict[str | None, str] = {"dev": "test", "test": "dev"}
 
 
 @dataclass(slots=True)
@@ -134,17 +136,12 @@ def _by_reason(unread: Sequence[Problem]) -> Iterator[Problem]:
         yield replace(problems[0], message=message + more)
 
 
-def _finding(record: Record, path: FieldPath, message: str, code: str) -> Problem:
-    line = line_of(record.raw, path) or record.line
-    return Problem(record.file, line, record.question.id, write_path(path) or None, message, code)
-
-
 def _cut_by_comment(record: Record) -> Iterator[Problem]:
     """Unquoted prose that a ` #` cuts off: YAML takes the rest of the line for a comment."""
     for path in _cut_paths(record.raw, ()):
         if any(part in _PROSE for part in path):
             message = "the text ends at ` #`, where YAML begins a comment; quote the text, or drop the comment"
-            yield _finding(record, path, message, "cut-by-comment")
+            yield record.problem(path, message, "cut-by-comment")
 
 
 def _cut_paths(value: object, path: FieldPath) -> Iterator[FieldPath]:
@@ -156,14 +153,19 @@ def _cut_paths(value: object, path: FieldPath) -> Iterator[FieldPath]:
 
 
 def _near_duplicates(records: Sequence[Record]) -> Iterator[Problem]:
+    """One finding a question, however many are worded like it: a template in a large set would fill the screen."""
     by_id = {record.question.id: record for record in records}
     texts = {name: record.question.text for name, record in by_id.items()}
-    for one, other, share in near_duplicates(texts):
-        first, second = by_id[one].question, by_id[other].question
-        across = {first.split, second.split} == {"dev", "test"}
+    splits = {name: record.question.split for name, record in by_id.items()}
+    for name, found in groupby(near_duplicates(texts), key=itemgetter(1)):
+        pairs = [(one, share) for one, _, share in found]
+        other_side = _OTHER_SIDE.get(splits[name])
+        across = [pair for pair in pairs if other_side and splits[pair[0]] == other_side]
         leak = "; they lie across dev and test, so tuning on one tunes on the other" if across else ""
-        message = f"{share:.0%} of the words are those of {one} ({by_id[one].file}){leak}"
-        yield _finding(by_id[other], ("question",), message, "near-duplicate")
+        one, share = (across or pairs)[0]
+        more = f", and {len(pairs) - 1} more questions are as near" if len(pairs) > 1 else ""
+        message = f"{share:.0%} of the words are those of {one} ({by_id[one].file}){leak}{more}"
+        yield by_id[name].problem(("question",), message, "near-duplicate")
 
 
 def _shared_gold(records: Sequence[Record]) -> Iterator[Problem]:
@@ -174,7 +176,7 @@ def _shared_gold(records: Sequence[Record]) -> Iterator[Problem]:
         if sides["dev"] and sides["test"]:
             said = " and ".join(f"{side} ({_listed(names)})" for side, names in sides.items())
             message = f"a gold passage is shared across {said}; `ragbench split --group-by gold` keeps such together"
-            yield _finding(by_id[sides["test"][0]], ("gold",), message, "shared-gold")
+            yield by_id[sides["test"][0]].problem(("gold",), message, "shared-gold")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -191,12 +193,12 @@ def _wording(record: Record, found: Locating) -> Iterator[Problem]:
             missing = _unsupported(content_words(nugget), given)
             if missing:
                 message = f"the gold passages do not hold {', '.join(missing[:_SHOWN_IDS])}"
-                yield _finding(record, ("nuggets", index), message, "nugget-unsupported")
+                yield record.problem(("nuggets", index), message, "nugget-unsupported")
     if question.suite != "lexical":
         run = _first(lambda passage: copied_run(question.text, passage), found.passages)
         if run is not None:
             message = f"the words {run!r} stand so in the gold passage; ask it in other words"
-            yield _finding(record, ("question",), message, "copied-phrasing")
+            yield record.problem(("question",), message, "copied-phrasing")
 
 
 def _unsupported(wanted: frozenset[str], given: frozenset[str]) -> list[str]:

@@ -51,15 +51,16 @@ def near_duplicates(texts: Mapping[str, str]) -> Iterator[tuple[str, str, float]
     Prefix filtering (Chaudhuri et al. 2006, Bayardo et al. 2007): with words sorted by rarity, two sets of Jaccard t or
     more share a word among the first `n - ceil(t n) + 1` of each, so only such pairs are compared.
     """
+    share_of, least = NEAR.denominator, NEAR.numerator
     sets = {name: frozenset(words(texts[name])) for name in sorted(texts)}
     spread = Counter(word for found in sets.values() for word in found)
     by_word: dict[str, list[str]] = {}
     for name, found in sets.items():
         rare = sorted(found, key=lambda word: (spread[word], word))[: len(found) - ceil(NEAR * len(found)) + 1]
-        candidates = dict.fromkeys(other for word in rare for other in by_word.get(word, ()))
-        for other in sorted(candidates):
-            share = Fraction(len(found & sets[other]), len(found | sets[other]))
-            if share >= NEAR:
-                yield other, name, float(share)
+        for other in sorted({other for word in rare for other in by_word.get(word, ())}):
+            common = len(found & sets[other])
+            union = len(found) + len(sets[other]) - common
+            if common * share_of >= union * least:
+                yield other, name, common / union
         for word in rare:
             by_word.setdefault(word, []).append(name)

@@ -5,48 +5,44 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from pytest_ragbench.configurations.names import check_factor_name, check_name
+from pytest_ragbench.questions.border import STRICT, refusal
 from pytest_ragbench.questions.scalars import Ambiguous, kind_of
-
-
-def _refuse(code: str, text: str) -> PydanticCustomError:
-    return PydanticCustomError(code, "{text}", {"text": text})
 
 
 def _name(text: str) -> str:
     complaint = check_name(text)
     if complaint:
-        raise _refuse("bad_name", f"{text[:60]!r}: {complaint}")
+        raise refusal("bad_name", f"{text[:60]!r}: {complaint}")
     return text
 
 
 def _factor_name(text: str) -> str:
     complaint = check_factor_name(text)
     if complaint:
-        raise _refuse("bad_name", f"{text[:60]!r}: {complaint}")
+        raise refusal("bad_name", f"{text[:60]!r}: {complaint}")
     return text
 
 
 def _override_key(text: str) -> str:
     if not text.isidentifier():
-        raise _refuse("bad_override", f"{text[:60]!r}: an override is a keyword argument of `search`, as top_k")
+        raise refusal("bad_override", f"{text[:60]!r}: an override is a keyword argument of `search`, as top_k")
     if text == "query":
-        raise _refuse("bad_override", "`query` is the question itself and cannot be overridden")
+        raise refusal("bad_override", "`query` is the question itself and cannot be overridden")
     return text
 
 
 def _override_value(value: Any) -> Any:
     """A value that strict JSON can hold, for the run record."""
     if isinstance(value, Ambiguous):
-        raise _refuse(
+        raise refusal(
             "bad_override",
             f"unquoted `{value.text[:60]}` is read as {kind_of(value)}; quote it, or write plain decimals",
         )
     if isinstance(value, float) and not math.isfinite(value):
-        raise _refuse("bad_override", "NaN and infinities cannot stand in a record")
+        raise refusal("bad_override", "NaN and infinities cannot stand in a record")
     if isinstance(value, dict):
         return {key: _override_value(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -64,7 +60,7 @@ Overrides = dict[Annotated[str, AfterValidator(_override_key)], Annotated[Any, B
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = STRICT
 
 
 class RungRecord(_Strict):

@@ -13,7 +13,8 @@ from urllib.parse import unquote
 from pytest_ragbench.questions.locators import check_file
 
 _NEVER = re.compile(r"[%\x00-\x1f\x7f]")
-_UNSAFE = re.compile(r"[./\\: ]")
+_UNSAFE = re.compile(r"[./\\:\s]")
+_BOM = "\ufeff"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -22,8 +23,8 @@ def document_file(document: str) -> str:
     r"""The file that stands for a document id.
 
     The id itself, with `%` and control characters percent-encoded (`%25`, `%00`). Where that would be no path below a
-    root (absolute, a drive, a `..` segment, only dots or spaces), `.`, `/`, `\\`, `:` and spaces are encoded as well:
-    `../secret` is `%2E%2E%2Fsecret`. Different ids have different files.
+    root (absolute, a drive, a `..` segment, only dots or white space), `.`, `/`, `\\`, `:` and white space are encoded
+    as well: `../secret` is `%2E%2E%2Fsecret`. Different ids have different files.
     """
     encoded = _NEVER.sub(_percent, document)
     return encoded if check_file(encoded) is None else _UNSAFE.sub(_percent, encoded)
@@ -42,6 +43,8 @@ def check_id(value: object) -> str | None:
         return "must be text"
     if not value or value.isspace():
         return "is empty; give every record an id"
+    if value.startswith(_BOM):
+        return "begins with a byte order mark, which no other file can hold there; remove it"
     if _SURROGATE.search(value):
         return "holds half of a surrogate pair, which is no character"
     return None
@@ -55,4 +58,4 @@ def check_text(value: object) -> str | None:
 
 
 def _percent(found: re.Match[str]) -> str:
-    return f"%{ord(found[0]):02X}"
+    return "".join(f"%{byte:02X}" for byte in found[0].encode())

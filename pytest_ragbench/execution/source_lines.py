@@ -64,8 +64,9 @@ class Findings:
 def numbered_lines(path: Path, findings: Findings, *, progress: bool = False) -> Iterator[tuple[int, str]]:
     r"""Lines that are not blank, with their 1-based numbers, without `\n` or `\r\n`; gzip is known by its first bytes.
 
-    A byte order mark is dropped. A line that is no UTF-8, a file that cannot be read, and a damaged archive are added
-    to `findings`. With `progress`, and where standard error is a terminal, long files show how far they are read.
+    A byte order mark is dropped where the file begins and is a problem where another line does: it would be an unseen
+    part of an id. A line that is no UTF-8, a file that cannot be read, and a damaged archive are added to `findings`.
+    With `progress`, and where standard error is a terminal, long files show how far they are read.
     """
     shown = path.as_posix()
     try:
@@ -91,6 +92,10 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _decoded(raw: bytes, shown: str, number: int, findings: Findings) -> str | None:
+    if raw.startswith(_BOM):
+        message = "the line begins with a byte order mark, as where two files were joined; remove it"
+        findings.add(shown, number, message, "byte-order-mark")
+        return None
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

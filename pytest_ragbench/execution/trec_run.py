@@ -205,6 +205,6 @@ def _is_set(path: Path) -> bool:
     _, line = next(numbered_lines(path, Findings()), (0, ""))
     try:
         record = loads(line)
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
     return isinstance(record, dict) and "_id" not in record and "id" in record

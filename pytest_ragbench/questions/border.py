@@ -9,7 +9,8 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
 
 from pytest_ragbench.errors import Problem
 from pytest_ragbench.questions.scalars import kind_of
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _SHOWN = 60
+
+
+STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
+"""Of every schema of a file: no coercion, no unknown keys."""
+
+
+def refusal(code: str, text: str) -> PydanticCustomError:
+    """What a validator raises, with its message as it is shown; `_` in the code becomes `-`."""
+    return PydanticCustomError(code, "{text}", {"text": text})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +99,7 @@ def schema_problems(
     """Every finding of a schema, in the order of the file; paths in `flawed` were reported already."""
     problems = []
     for detail in error.errors(include_url=False, include_context=True):
-        path = _real_path(detail["loc"])
+        path = _real_path(detail["loc"], record)
         if any(path[: len(known)] == known for known in flawed if known):
             continue
         message, code = _explain(dict(detail), path, record, model)
@@ -97,9 +107,18 @@ def schema_problems(
     return sorted(problems, key=lambda problem: problem.line or 0)
 
 
-def _real_path(loc: tuple[int | str, ...]) -> Path:
-    """The location without the marker that pydantic adds for the key of a mapping."""
-    return tuple(part for part in loc if part != "[key]")
+def _real_path(loc: tuple[int | str, ...], record: Any) -> Path:
+    """The location without the `[key]` that pydantic adds for a key itself; a file may have a key of that name."""
+    return loc[:-1] if loc[-1:] == ("[key]",) and not _stands_in(record, loc) else loc
+
+
+def _stands_in(value: Any, path: Path) -> bool:
+    for part in path:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return True
 
 
 _WANTED = {

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from pytest_ragbench import canonical
 from pytest_ragbench.errors import InputError, Problem, UsageError
-from pytest_ragbench.questions.border import Place, flaw_problems, schema_problems
+from pytest_ragbench.questions.border import Place, flaw_problems, line_of, schema_problems
 from pytest_ragbench.questions.scalars import kind_of
 from pytest_ragbench.questions.schema import QuestionRecord, rule_breaks, to_question
 from pytest_ragbench.questions.serial import questions_digest
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ragbench.questions.model import Question
+    from pytest_ragbench.questions.strict_yaml import Path as FieldPath
 
 SUFFIXES = (".yaml", ".yml", ".jsonl")
+_SHOWN_PATH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,11 @@ class Record:
     path: Path | None
     line: int
     raw: Mapping[str, Any]
+
+    def problem(self, path: FieldPath, message: str, code: str) -> Problem:
+        """A finding at a path within the record, at the line of what stands there."""
+        place = Place(self.file, self.question.id, self.line)
+        return place.problem(line_of(self.raw, path), path, message, code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +83,41 @@ def shown_path(path: Path) -> str:
 def find_set_files(root: Path) -> tuple[Path, ...]:
     """Every `*.yaml`, `*.yml` and `*.jsonl` below `root`, sorted by posix path; hidden files and folders are left out.
 
-    A file stands for itself.
+    A file stands for itself. Links to folders are followed, each folder once.
 
     Raises:
-        UsageError: There is no such folder.
+        UsageError: There is no such folder, or something below it cannot be looked into: no set is left out unseen.
     """
-    if root.is_file():
-        return (root,)
-    if not root.is_dir():
-        raise UsageError(
-            f"no question sets: {shown_path(root)} is no folder; name the right one, or set the ini key rag_sets"
-        )
-    found = []
-    for folder, subfolders, names in os.walk(root):
-        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
-        found += [Path(folder, name) for name in names if name.lower().endswith(SUFFIXES) and not name.startswith(".")]
-    return tuple(sorted((path for path in found if path.is_file()), key=Path.as_posix))
+    try:
+        if root.is_file():
+            return (root,)
+        if not root.is_dir():
+            text = f"no question sets: there is no folder or file {shown_path(root)}"
+            raise UsageError(f"{text}; name the right one, or set the ini key rag_sets")
+        found = sorted(_walk(root), key=Path.as_posix)
+        lost = next((path for path in found if not path.is_file()), None)
+    except OSError as error:
+        place = shown_path(Path(error.filename or root))[-_SHOWN_PATH:]
+        raise UsageError(f"no question sets: {place} cannot be read: {error.strerror or error}") from None
+    if lost is not None:
+        raise UsageError(f"{shown_path(lost)} is a link to nothing, or no plain file; mend or remove it")
+    return tuple(found)
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    """Files named as sets below a folder; raises OSError for a folder that cannot be listed."""
+    seen = {root.resolve()}
+    for folder, subfolders, names in os.walk(root, onerror=_raise, followlinks=True):
+        for name in sorted(subfolders):
+            real = Path(folder, name).resolve()
+            if name.startswith(".") or real in seen:
+                subfolders.remove(name)
+            seen.add(real)
+        yield from (Path(folder, name) for name in names if name.lower().endswith(SUFFIXES) and name[0] != ".")
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def load_questions(root: Path, *, shown_as: str | None = None) -> QuestionSet:
@@ -216,17 +242,15 @@ class _Reading:
             self.problems += flaw_problems(flaws, Place(self.file, f"record {index + 1}", None), 1)
 
     def _jsonl(self, text: str) -> None:
-        for index, line in enumerate(text.split("\n")):
-            if not line.strip():
-                continue
+        lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+        for index, (number, line) in enumerate(lines):
             try:
                 value = canonical.loads(line)
-            except (ValueError, RecursionError) as error:
-                reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
-                message = f"the line is no JSON object: {reason}"
-                self.problems.append(Problem(self.file, index + 1, None, None, message, "json-syntax"))
+            except ValueError as error:
+                message = f"the line is no JSON object: {error}"
+                self.problems.append(Problem(self.file, number, None, None, message, "json-syntax"))
                 continue
-            self._record(value, index + 1, index, ())
+            self._record(value, number, index, ())
 
     def _record(self, value: Any, line: int, index: int, flaws: Sequence[Flaw]) -> None:
         found = value.get("id") if isinstance(value, dict) else None

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from pytest_ragbench.questions import model
+from pytest_ragbench.questions.border import STRICT, refusal
 from pytest_ragbench.questions.locators import check_file, check_pages, split_heading
 from pytest_ragbench.questions.scalars import Ambiguous, kind_of
 from pytest_ragbench.questions.suites import check_suite
@@ -21,13 +22,9 @@ _ISO = re.compile(
 )
 
 
-def _refuse(code: str, text: str) -> PydanticCustomError:
-    return PydanticCustomError(code, "{text}", {"text": text})
-
-
 def _not_blank(text: str) -> str:
     if not text or text.isspace():
-        raise _refuse("empty_text", "is empty; write the text, or leave the key out where it is optional")
+        raise refusal("empty_text", "is empty; write the text, or leave the key out where it is optional")
     return _characters(text)
 
 
@@ -37,13 +34,13 @@ def _characters(text: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         message = "holds half of a surrogate pair, which is no character; write the character itself"
-        raise _refuse("bad_text", message) from None
+        raise refusal("bad_text", message) from None
     return text
 
 
 def _id(text: str) -> str:
     if not _ID.fullmatch(text):
-        raise _refuse(
+        raise refusal(
             "bad_id", f"{text[:60]!r} is no id; write a lowercase prefix, `-` and four digits or more: lex-0001"
         )
     return text
@@ -52,21 +49,21 @@ def _id(text: str) -> str:
 def _suite(text: str) -> str:
     complaint = check_suite(text)
     if complaint:
-        raise _refuse("bad_suite", f"{text[:60]!r}: {complaint}")
+        raise refusal("bad_suite", f"{text[:60]!r}: {complaint}")
     return text
 
 
 def _file(text: str) -> str:
     complaint = check_file(text)
     if complaint:
-        raise _refuse("bad_file", f"{text[:60]!r} {complaint}")
+        raise refusal("bad_file", f"{text[:60]!r} {complaint}")
     return _characters(text)
 
 
 def _pages(value: Any) -> tuple[int, int]:
     complaint = check_pages(value)
     if complaint:
-        raise _refuse("bad_pages", complaint)
+        raise refusal("bad_pages", complaint)
     return value[0], value[-1]
 
 
@@ -76,10 +73,10 @@ def _heading(value: Any) -> tuple[str, ...]:
         raise PydanticCustomError("string_type", "must be text")
     for number, part in enumerate(value if isinstance(value, list) else (), 1):
         if not isinstance(part, str):
-            raise _refuse("bad_heading", f'component {number} is {kind_of(part)}; quote it to make it text, as "3.10"')
+            raise refusal("bad_heading", f'component {number} is {kind_of(part)}; quote it to make it text, as "3.10"')
     path = split_heading(value)
     if not path or any(not part or part.isspace() for part in path):
-        raise _refuse("bad_heading", "has an empty component; write `Ch 4 > Bisection` or a list of headings")
+        raise refusal("bad_heading", "has an empty component; write `Ch 4 > Bisection` or a list of headings")
     return tuple(map(_characters, path))
 
 
@@ -94,7 +91,7 @@ def _iso(text: str) -> str:
     except ValueError:
         valid = None
     if not valid:
-        raise _refuse("bad_date", f"{text[:60]!r} is no date; write it as 2026-01-05")
+        raise refusal("bad_date", f"{text[:60]!r} is no date; write it as 2026-01-05")
     return text
 
 
@@ -102,7 +99,7 @@ Text = Annotated[str, AfterValidator(_not_blank)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = STRICT
 
 
 class LocatorRecord(_Strict):

@@ -130,7 +130,7 @@ def _syntax_flaw(error: yaml.YAMLError, text: str) -> Flaw:
         return Flaw(
             line, (), f"{reason}; remove the character or write it as an escape in double quotes", "yaml-syntax"
         )
-    lines = text.splitlines()
+    lines = _BREAK.split(text)
     source = lines[mark.line] if mark.line < len(lines) else ""
     indent = source[: len(source) - len(source.lstrip())]
     if "\t" in indent:
@@ -320,10 +320,12 @@ class _Builder:
 _NO_KEY = object()
 _DROPPED = object()
 _COMMENT = re.compile(r"[ \t]+#")
+# What ends a line to YAML 1.1, by which its marks count.
+_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 
 def _commented_lines(text: str) -> dict[int, str]:
     """0-based number to text of every line that holds ` #`; whether it is a comment depends on what precedes it."""
     if " #" not in text and "\t#" not in text:
         return {}
-    return {number: line for number, line in enumerate(text.split("\n")) if "#" in line}
+    return {number: line for number, line in enumerate(_BREAK.split(text)) if "#" in line}

@@ -52,7 +52,9 @@ BUILT_IN = {
 WHOLE_FILE = frozenset({"code", "canvas"})
 """Suites whose heading locators match the whole file: chunk-level scores there measure finding the file."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+MARKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+"""What `-m` can say, matched whole; also a file name."""
+
 RESERVED_MARKERS = frozenset(
     {
         *TIERS,
@@ -65,7 +67,7 @@ RESERVED_MARKERS = frozenset(
 
 def check_suite(name: str) -> str | None:
     """A complaint about a suite's name, or None. A suite is a marker, so it keeps to what `-m` can say."""
-    if not _NAME.fullmatch(name):
+    if not MARKER.fullmatch(name):
         return "a suite is a marker: letters, digits, `_`, `.`, `+` and `-`, the first a letter or a digit"
     if name in RESERVED_MARKERS:
         return "this name is taken by a tier, a marker of pytest or of the bench, or a word of `-m`"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pytest_ragbench import canonical
+from pytest_ragbench import canonical, durable
 from pytest_ragbench.errors import RecordError
 from pytest_ragbench.records.strict import parse_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 
 def encode(text: str) -> bytes:
@@ -27,12 +25,8 @@ def read_text(path: Path) -> str:
     Raises:
         RecordError: It is missing, unreadable, or no UTF-8.
     """
-    try:
+    with reading(path):
         data = path.read_bytes()
-    except FileNotFoundError:
-        raise RecordError(f"{path}: the file is missing") from None
-    except OSError as error:
-        raise RecordError(f"{path}: it cannot be read ({error.strerror or error})") from error
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -66,29 +60,22 @@ def write_atomic(path: Path, parts: Iterable[bytes]) -> None:
         RecordError: It cannot be written; the old file, if any, is still there.
     """
     with writing(path):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.writelines(parts)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.chmod(0o666 & ~_umask())
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        sync_folder(path.parent)
+        durable.write_atomic(path, parts)
 
 
-def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that a name made in it survives a power cut; where a system cannot, it does nothing."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what the system says about a failed read into one sentence.
+
+    Raises:
+        RecordError: The block raised OSError.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise RecordError(f"{path}: the file is missing") from None
+    except OSError as error:
+        raise RecordError(f"{path}: it cannot be read ({error.strerror or error})") from error
 
 
 @contextmanager
@@ -102,10 +89,3 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise RecordError(f"{path}: it cannot be written ({error.strerror or error})") from error
-
-
-def _umask() -> int:
-    """The process's umask; the system tells it only by setting another."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

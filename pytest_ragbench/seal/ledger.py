@@ -5,7 +5,6 @@ It counts openings and refuses a file that was edited, cut or reordered. Who may
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -14,6 +13,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pytest_ragbench import canonical
+from pytest_ragbench.durable import sync_folder
 from pytest_ragbench.errors import SealedError
 
 if TYPE_CHECKING:
@@ -164,25 +164,29 @@ class Ledger:
             raise SealedError(f"{self.path}: the ledger cannot be read ({error.strerror or error})") from error
 
     def _append(self, text: str) -> None:
-        lines = self._lines()
-        unended = bool(lines) and not lines[-1].endswith(b"\n")  # an editor may drop the last newline
-        data = (b"\n" if unended else b"") + text.encode("utf-8", "backslashreplace") + b"\n"
+        before = b"".join(self._lines())
+        unended = before != b"" and not before.endswith(b"\n")  # an editor may drop the last newline
+        rest = memoryview((b"\n" if unended else b"") + text.encode("utf-8", "backslashreplace") + b"\n")
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         descriptor = os.open(self.path, flags, 0o666)
         try:
-            os.write(descriptor, data)
+            while rest:  # a disk that fills up takes a part without complaint
+                rest = rest[os.write(descriptor, rest) :]
             os.fsync(descriptor)
+        except BaseException:
+            os.ftruncate(descriptor, len(before))  # an opening that could not be kept was none
+            raise
         finally:
             os.close(descriptor)
-        if not lines:
-            _sync_folder(self.path.parent)
+        if not before:
+            sync_folder(self.path.parent)
 
 
 def _parsed(line: bytes, place: str, *, torn: bool) -> Any:
     """The JSON of a line, however a checkout or an editor has ended it."""
     try:
         return canonical.loads(line.decode("utf-8").rstrip("\r\n"))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         if torn:
             raise SealedError(
                 f"{place}: the last line is torn: an opening was interrupted while it was written, before any search "
@@ -259,13 +263,3 @@ def _sealed(**fields: Any) -> Entry:
 
 def _hash(fields: Mapping[str, Any]) -> str:
     return canonical.digest({key: value for key, value in fields.items() if key != "hash"})
-
-
-def _sync_folder(folder: Path) -> None:
-    """Sync the name of a new file; where a system cannot sync folders, there is nothing to do."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -115,6 +115,12 @@ def test_a_set_that_does_not_load_is_an_error_of_the_set(project: Path) -> None:
         ("split", "--test-share", "1"),
         ("split", "--test-share", "half"),
         ("split", "--group-by", "colour"),
+        ("split", "--test-share", "1e-99999999"),
+        ("split", "--test-share", "0." + "1" * 50_000),
+        ("split", "--test-share", "1/0"),
+        ("split", "--lock-timeout", "-1"),
+        ("split", "--lock-timeout", "nan"),
+        ("validate", "x" * 5_000),
         ("nonsense",),
         (),
     ],
@@ -194,3 +200,85 @@ def test_a_damaged_ini_file_is_a_usage_error(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.pytest")
     with pytest.raises(UsageError, match=r"pyproject\.toml: cannot be read"):
         find_project(tmp_path)
+
+
+@pytest.mark.parametrize("share", ["0.4", ".4", "2/5"])
+def test_a_share_may_be_a_fraction(project: Path, share: str) -> None:
+    assert ragbench("split", "--dry-run", "--test-share", share, folder=project).returncode == 0
+
+
+def test_a_reader_that_goes_away_is_no_traceback(project: Path) -> None:
+    (project / "docs" / "Résumé.md").unlink()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest_ragbench.cli", "validate"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    assert process.wait() == 141
+
+
+def test_a_file_that_the_system_refuses_is_told_in_one_line(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refusing(*_: object, **__: object) -> None:
+        raise OSError(5, "Input/output error", "golden/sets/a.yaml")
+
+    monkeypatch.chdir(project)
+    monkeypatch.setattr("pytest_ragbench.authoring.validation.validate", refusing)
+    assert main(["validate"]) == 4
+    assert capsys.readouterr().err == "ragbench validate: error: golden/sets/a.yaml: Input/output error\n"
+
+
+def test_ctrl_c_is_status_130_without_a_traceback(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(project)
+    monkeypatch.setattr("pytest_ragbench.authoring.split_sets.split_sets", interrupted)
+    assert main(["split"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_a_pyproject_without_settings_of_pytest_still_marks_the_root(tmp_path: Path) -> None:
+    """As for pytest, which takes its folder for the rootdir; the defaults lie below that."""
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'mine'\n")
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    assert find_project(tmp_path / "deep" / "er").path("rag_sets") == tmp_path / "golden" / "sets"
+    (tmp_path / "setup.cfg").write_text("[tool:pytest]\nrag_sets = mine\n")
+    assert find_project(tmp_path / "deep").path("rag_sets") == tmp_path / "mine"
+
+
+def test_a_home_folder_of_nobody_is_a_usage_error(project: Path) -> None:
+    (project / "pytest.ini").write_text("[pytest]\nrag_sets = ~no-such-user/sets\n")
+    done = ragbench("validate", folder=project)
+    assert done.returncode == 4
+    assert done.stderr.startswith(b"ragbench validate: error: rag_sets = ~no-such-user/sets: there is no such home")
+
+
+def test_loc_08_nothing_outside_of_the_corpus_is_ever_shown(project: Path) -> None:
+    sentinel = "sentinel text that stands outside only"
+    (project / "outside.md").write_text(f"# {sentinel}\n{sentinel}\n")
+    (project / "docs" / "link.md").symlink_to(project / "outside.md")
+    for gold in ("../outside.md", str(project / "outside.md"), "link.md"):
+        (project / "golden" / "sets" / "naïve.yaml").write_text(
+            f"- {{id: par-0001, question: q, suite: s, tier: T1, nuggets: [x], gold: [{{file: '{gold}', heading: sen}}]}}\n"
+        )
+        done = ragbench("validate", folder=project)
+        assert done.returncode == 1
+        assert b"par-0001: gold[0].file: " in done.stdout
+        assert sentinel.encode() not in done.stdout + done.stderr
+
+
+def test_configurations_that_the_ini_file_names_must_be_there(project: Path) -> None:
+    (project / "pytest.ini").write_text("[pytest]\nrag_configs_file = golden/confgs.yaml\n")
+    done = ragbench("validate", folder=project)
+    assert done.returncode == 4
+    assert b"no configurations: golden/confgs.yaml cannot be read: No such file" in done.stderr

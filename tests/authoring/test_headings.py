@@ -103,4 +103,5 @@ def test_headings_are_those_of_markdown_it(lines: list[str]) -> None:
 
 def test_a_long_line_takes_no_long_time() -> None:
     assert sections("# " + " " * 100_000 + "x" + " #" * 50_000)[0].path[0].startswith("x")
+    assert sections("<!-- open\n" * 100_000 + "# A")[-1].path == ("A",)
     assert sections("- " * 50_000 + "\n" + "* " * 50_000 + "x\n# A")[-1].path == ("A",)

@@ -125,7 +125,9 @@ def test_two_judged_queries_of_one_text_with_two_rankings_are_refused(files, tmp
     assert run_import(files, tmp_path / "out").added == 2
 
 
-@pytest.mark.parametrize("name", ["trec", "T1", "runs", "a/b", "../x", ".hidden", "-x", "a b", "sealed", ""])
+@pytest.mark.parametrize(
+    "name", ["trec", "T1", "runs", "skip", "xfail", "loo", "a/b", "../x", ".hidden", "-x", "a b", "sealed", ""]
+)
 def test_loc_08_a_run_is_named_by_what_can_be_a_file_and_a_marker(files, tmp_path, name):
     with pytest.raises(UsageError, match="--run"):
         import_trec(files / "qrels.txt", files / "queries.tsv", tmp_path / "out", runs={name: str(files / "good.run")})
@@ -176,3 +178,10 @@ def test_a_mistake_ends_the_command_with_status_4_and_no_traceback(files, tmp_pa
     assert "qrels.txt:1: byte 0xff (column 5) is not UTF-8" in capsys.readouterr().err
     assert main(args) == 4
     assert main([*args, "--to", str(tmp_path / "out"), "--split", "all"]) == 4
+
+
+def test_the_commands_that_are_told_can_be_pasted_whatever_the_folder_is_called(files, tmp_path, capsys):
+    arguments = ["--qrels", str(files / "qrels.txt"), "--queries", str(files / "queries.tsv")]
+    target = tmp_path / "my bench"
+    assert main(["import", "trec", *arguments, "--run", f"good={files / 'good.run'}", "--to", str(target)]) == 0
+    assert f"cd '{target.as_posix()}' && pytest --rag-configs=runs" in capsys.readouterr().out

@@ -48,6 +48,10 @@ HEAD = "  suite: lexical\n  tier: T1\n  gold: [{file: a.md}]\n"
         ),
         ("- id: q-0001\n  question: x\n" + HEAD, "- id: q-0001\n  split: dev\n  question: x\n" + HEAD),
         (
+            "- id: |-\n    q-0001\n  gold:\n  - file: a.md\n  question: x\n  suite: lexical\n  tier: T1\n",
+            "- id: |-\n    q-0001\n  split: dev\n  gold:\n  - file: a.md\n  question: x\n  suite: lexical\n  tier: T1\n",
+        ),
+        (
             "-   id: 'q-0001' # c\n    question: x\n" + HEAD.replace("  ", "    "),
             "-   id: 'q-0001' # c\n    split: dev\n    question: x\n" + HEAD.replace("  ", "    "),
         ),
@@ -82,6 +86,26 @@ def test_byte_order_mark_and_line_ends_stay(mark: str) -> None:
     assert edited.startswith(mark)
     assert edited.count("\n") == edited.count("\r\n") == text.count("\n") + 1
     assert edited.replace("  split: dev\r\n", "").replace("split: test", "split: null") == text
+
+
+@pytest.mark.parametrize("style", ["split", "? split", "split: ", "split : "])
+def test_a_split_without_a_value_in_a_flow_record_is_filled(style: str) -> None:
+    text = f"- {{id: q-0001, question: x, suite: lexical, gold: [{{file: a.md}}], tier: T1, {style}}}"
+    edited = with_splits(text, {"q-0001": "dev"}, name="a.yaml")
+    assert read_set(edited, "a.yaml")[0].split == "dev"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- ? id\n  : q-0001\n  question: x\n" + HEAD,
+        "- ? split\n  id: q-0001\n  question: x\n" + HEAD,
+    ],
+)
+def test_a_spelling_that_cannot_be_edited_is_said_to_be_so_and_never_damaged(text: str) -> None:
+    """What the edited text would be wrong about is a text that nobody has seen: no problem of it is told."""
+    with pytest.raises(UsageError, match=r"^a\.yaml: the splits cannot be written"):
+        with_splits(text, {"q-0001": "dev"}, name="a.yaml")
 
 
 def test_what_is_split_already_and_other_keys_of_that_name_are_left_alone() -> None:
@@ -178,6 +202,15 @@ def test_a_wrong_set_is_refused_and_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="duplicate-id"):
         split_sets(tmp_path / "sets", HALF)
     assert file.read_bytes() == before
+
+
+def test_yml_08_split_leaves_a_bare_date_as_it_was_written(tmp_path: Path) -> None:
+    text = f"- id: q-0001\n  question: x\n{HEAD}  provenance: {{status: verified, reviewed_at: 2026-01-05}}\n"
+    file = tmp_path / "a.yaml"
+    file.write_text(text)
+    split_sets(tmp_path, HALF)
+    assert file.read_text().replace("  split: dev\n", "").replace("  split: test\n", "") == text
+    assert json.dumps(to_mapping(load_questions(tmp_path).questions[0])["provenance"]).count('"2026-01-05"') == 1
 
 
 def test_permissions_and_symbolic_links_survive(tmp_path: Path) -> None:
@@ -311,19 +344,67 @@ def test_aut_04_a_folder_that_refuses_files_is_a_clear_error_for_any_user(tmp_pa
 
 def test_no_file_is_replaced_when_one_cannot_be_staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = write(tmp_path / "one"), write(tmp_path / "other")
-    stage = files._stage
+    stage = files.stage
 
-    def full_disk(target: Path, text: str) -> str:
+    def full_disk(target: Path, parts: list[bytes], *, mode: int) -> Path:
         if target == other.resolve():
             raise OSError(28, "No space left on device")
-        return stage(target, text)
+        return stage(target, parts, mode=mode)
 
-    monkeypatch.setattr(files, "_stage", full_disk)
+    monkeypatch.setattr(files, "stage", full_disk)
     before = one.read_bytes()
     with pytest.raises(UsageError, match="No space left"):
         replace_all({one: "new", other: "new"})
     assert one.read_bytes() == before
     assert [path.name for path in one.parent.iterdir()] == ["a.yaml"]
+
+
+@pytest.mark.parametrize("moment", [1, 2, 3])
+def test_ctrl_c_in_the_middle_leaves_whole_files_alone_and_a_second_split_completes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int
+) -> None:
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    for folder in (whole, stopped):
+        write(folder, 9)
+        (folder / "b.yaml").write_text((folder / "a.yaml").read_text().replace("q-", "r-"))
+        (folder / "c.yaml").write_text((folder / "a.yaml").read_text().replace("q-", "s-"))
+    split_sets(whole, HALF)
+    calls, swap = [], Path.replace
+
+    def interrupted(self: Path, target: Path) -> Path:
+        calls.append(target)
+        if len(calls) == moment:
+            raise KeyboardInterrupt
+        return swap(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        split_sets(stopped, HALF)
+    monkeypatch.undo()
+    assert sorted(path.name for path in stopped.iterdir()) == [".ragbench", "a.yaml", "b.yaml", "c.yaml"]
+    before = {path.name: path.read_bytes() for path in stopped.glob("*.yaml")}
+    assert sum(b"split:" in data for data in before.values()) == moment - 1
+    split_sets(stopped, HALF)
+    assert {path.name: path.read_bytes() for path in stopped.glob("*.yaml")} == {
+        path.name: path.read_bytes() for path in whole.glob("*.yaml")
+    }
+
+
+def test_a_disk_that_fails_between_two_files_is_said_with_what_was_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = write(tmp_path / "one"), write(tmp_path / "other")
+    swap = Path.replace
+
+    def failing(self: Path, target: Path) -> Path:
+        if target == other.resolve():
+            raise OSError(5, "Input/output error")
+        return swap(self, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(UsageError, match=r"Input/output error; .*; 1 of 2 files were changed"):
+        replace_all({one: "new", other: "new"})
+    assert (one.read_text(), [path.name for path in other.parent.iterdir()]) == ("new", ["a.yaml"])
 
 
 def test_the_lock_is_free_again_after_an_error(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+import time
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -398,3 +401,65 @@ def test_a_corpus_or_set_that_does_not_exist_is_a_mistake_in_the_command(tmp_pat
         validate(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="no corpus"):
         open_corpus(tmp_path / "set.yaml")
+
+
+def test_a_template_is_one_near_duplicate_a_question_and_not_one_a_pair(check: Check) -> None:
+    text = "".join(record(f"par-{n:04d}", f"how fast does the bracket of a method get halved {n}") for n in range(40))
+    result = check(text)
+    assert codes(result) == ([], ["near-duplicate"] * 39)
+    assert result.warnings[-1].message.endswith("and 38 more questions are as near")
+
+
+def test_aut_02_a_near_question_across_the_split_is_named_before_one_on_the_same_side(check: Check) -> None:
+    text = record("par-0001", "how fast does it go", split="dev") + record(
+        "par-0002", "how fast does it go", split="test"
+    )
+    result = check(text + record("par-0003", "how fast does it go", split="dev"))
+    found = [problem for problem in result.warnings if problem.code == "near-duplicate"]
+    assert [(problem.record, "across dev and test" in problem.message) for problem in found] == [
+        ("par-0002", True),
+        ("par-0003", True),
+    ]
+    assert "those of par-0002" in found[1].message
+
+
+def test_yml_06_a_line_is_counted_as_yaml_counts_it(check: Check) -> None:
+    text = record(answer='"one\u2028two"') + record("par-0002", "what else is #5 in it?")
+    assert [(problem.code, problem.record) for problem in check(text).warnings] == [("cut-by-comment", "par-0002")]
+
+
+def test_scl_01_many_headings_of_one_file_are_looked_up_in_seconds(check: Check) -> None:
+    note = "".join(f"# Heading {number}\ntext\n" for number in range(1_500))
+    text = "".join(
+        record(f"par-{n:04d}", f"w{n} x{n}", gold=f"[{{file: b.md, heading: Heading {n}{'' if n % 2 else ' off'}}}]")
+        for n in range(1_500)
+    )
+    started = time.process_time()
+    errors, warnings = codes(check(text, {"b.md": note}))
+    assert (errors, warnings) == (["locator-empty"] * 750, [])
+    assert time.process_time() - started < 10
+
+
+def test_a_corpus_that_cannot_be_listed_is_an_error_and_no_smaller_corpus(
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docs" / "locked").mkdir(parents=True)
+    scandir = os.scandir
+
+    def refusing(path: str | Path) -> object:
+        if str(path).endswith("locked"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(UsageError, match=r"no corpus: .*locked cannot be read: Permission denied"):
+        check(record())
+
+
+def test_a_collection_that_cannot_be_read_is_a_usage_error(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refusing(path: Path) -> object:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(corpus_module, "read_entries", refusing)
+    with pytest.raises(UsageError, match=r"corpus\.jsonl cannot be read"):
+        check(record(), {"corpus.jsonl": "{}"})

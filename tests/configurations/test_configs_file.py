@@ -197,6 +197,10 @@ def test_a_lane_is_on_by_its_factor_or_by_an_override(tmp_path: Path, arm: str, 
         ("configurations:\n  1: {}\n", 7, "non-text-key"),
         ("configurations:\n  mine: &a {}\n  other: *a\n", 7, "alias"),
         ("defaults: {}\n", 6, "duplicate-key"),
+        ("'[key]': 1\n", 6, "unknown-field"),
+        ("configurations:\n  '[key]': {}\n", 7, "bad-name"),
+        ("configurations:\n  mine: {overrides: {'[key]': 1}}\n", 7, "bad-override"),
+        ("configurations:\n  mine: {'[key]': 1}\n", 7, "unknown-field"),
     ],
 )
 def test_conflicts_are_errors_with_their_line(tmp_path: Path, more: str, line: int, code: str) -> None:

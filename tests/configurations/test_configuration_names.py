@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ragbench.configurations.names import check_factor_name, check_name, marker_name
@@ -33,6 +33,7 @@ def test_loc_08_a_name_that_is_no_marker_is_refused(name: str) -> None:
 
 
 @given(st.from_regex(r"-?[A-Za-z0-9][A-Za-z0-9_.:+-]*", fullmatch=True))
+@settings(deadline=None)
 def test_every_marker_can_be_typed_after_m_and_registered(name: str) -> None:
     marker = marker_name(name)
     assert ":" not in marker

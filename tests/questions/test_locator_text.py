@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ragbench.canonical import fold_heading, fold_path
@@ -22,11 +22,13 @@ def test_loc_07_text_splits_at_the_separator_and_a_list_is_taken_as_it_is() -> N
 
 
 @given(COMPONENTS)
+@settings(deadline=None)
 def test_a_heading_path_is_written_so_that_it_reads_back_the_same(path: list[str]) -> None:
     assert split_heading(write_heading(path)) == tuple(path)
 
 
 @given(st.text(alphabet="a >", min_size=1, max_size=12).map(lambda text: [text, text]))
+@settings(deadline=None)
 def test_components_that_hold_parts_of_the_separator_read_back_the_same(path: list[str]) -> None:
     assert split_heading(write_heading(path)) == tuple(path)
 
@@ -96,12 +98,14 @@ def test_loc_02_the_fold_is_nfc_of_casefold_of_nfc(one: str, other: str, same: b
 
 
 @given(st.text(max_size=30))
+@settings(deadline=None)
 def test_folding_twice_changes_nothing_more(text: str) -> None:
     assert fold_path(fold_path(text)) == fold_path(text)
     assert fold_heading(fold_heading(text)) == fold_heading(text)
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=30))
+@settings(deadline=None)
 def test_loc_01_composed_and_decomposed_spellings_fold_alike(text: str) -> None:
     decomposed = unicodedata.normalize("NFD", text)
     assert fold_path(unicodedata.normalize("NFC", text)) == fold_path(decomposed)

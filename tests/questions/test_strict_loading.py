@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pytest_ragbench.errors import InputError, Problem, UsageError
 from pytest_ragbench.questions import strict_yaml
-from pytest_ragbench.questions.loading import QuestionSet, find_set_files, load_questions
+from pytest_ragbench.questions.loading import QuestionSet, find_set_files, load_questions, read_set
 
 GOOD = """\
 - id: lex-0001
@@ -192,6 +196,8 @@ def test_yml_09_other_shapes_are_refused_with_file_and_line(
         (GOOD + "  ? {a: [b]}\n  : {c: [d]}\n  notes: fine\n", 6, "a mapping stands where a key must stand"),
         (GOOD + "  true: x\n", 6, "the key `true` is read as a boolean"),
         (GOOD + "  ~: x\n", 6, "the key `~` is read as null"),
+        (GOOD + "  '[key]': x\n", 6, "[key]: unknown field"),
+        (record(gold="[{file: a.md, '[key]': 1}]"), 5, "gold[0].[key]: unknown field"),
         (record(provenance="{autor: owner}"), 6, "provenance.autor: unknown field; did you mean `author`?"),
         (
             record(gold="[{file: a.md, alternatives: [{file: b.md, heding: X}]}]"),
@@ -403,3 +409,109 @@ def test_the_digest_depends_on_questions_and_not_on_files(tmp_path: Path) -> Non
     digests = [load_questions(folder).digest for folder in (one, two, three)]
     assert digests[0] == digests[1]
     assert digests[0] != digests[2]
+
+
+@pytest.mark.parametrize("pages", ["[6, 5]", "[0, 1]", "[-1, 2]", "[5, 6, 7]", '"5-6"', "[5.0, 6]", "5"])
+def test_loc_04_a_refused_range_names_the_id_and_the_field(tmp_path: Path, pages: str) -> None:
+    problem = only(tmp_path, record(gold=f"[{{file: b.pdf, pages: {pages}}}]"))
+    assert (problem.line, problem.record, problem.field, problem.code) == (5, "lex-0001", "gold[0].pages", "bad-pages")
+
+
+def test_loc_04_one_page_is_a_range_of_one(tmp_path: Path) -> None:
+    assert load(tmp_path, record(gold="[{file: b.pdf, pages: [5]}]")).questions[0].gold[0].locator.pages == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("../../outside.txt", "could lie outside the corpus root"),
+        ("/some/absolute/outside.txt", "outside the corpus root"),
+        ("C:\\\\x.md", "outside the corpus root"),
+        ("a\\0b.md", "control character"),
+    ],
+)
+def test_loc_08_a_gold_file_outside_of_the_corpus_root_is_refused_by_id(tmp_path: Path, path: str, said: str) -> None:
+    problem = only(tmp_path, record(gold=f'[{{file: "{path}"}}]'))
+    assert (problem.line, problem.record, problem.field, problem.code) == (5, "lex-0001", "gold[0].file", "bad-file")
+    assert said in problem.message
+
+
+def test_a_record_without_an_id_is_counted_whatever_blank_lines_precede_it(tmp_path: Path) -> None:
+    found = problems(tmp_path, '\n\n{"question": "x"}\n', "set.jsonl")
+    assert {(problem.line, problem.record) for problem in found} == {(3, "record 1")}
+
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "- ",
+            "id: ",
+            "lex-0001",
+            "question: ",
+            "gold: ",
+            "[",
+            "]",
+            "{",
+            "}",
+            ", ",
+            ": ",
+            "? ",
+            "\n",
+            "\n  ",
+            "\n    ",
+        ),
+        *("\t", " # x", "&a ", "*a", "!!str ", "<<: ", "'", '"', "|\n", "> \n", "file: a.md", "pages: ", "'[key]': 1"),
+        *("no", "~", "1e5", "2026-01-05", "alternatives: ", "\u2028", "\x85", "\r", "\ufeff", "---\n", "%YAML 1.1\n"),
+        *("@", "`", "\x00", '"\\ud800"', "9" * 400, "provenance: ", "split: ", "[[[", "{{{"),
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=25).map("".join), st.booleans(), st.sampled_from(["set.yaml", "set.jsonl"]))
+@settings(deadline=None)
+def test_no_text_brings_anything_but_problems_of_the_file(pieces: str, behind: bool, name: str) -> None:
+    found: list[Problem] = []
+    try:
+        read_set(GOOD + "  " + pieces if behind else pieces, name)
+    except InputError as error:
+        found = error.problems or [Problem("none", None, None, None, "an error without a problem", "bug")]
+    assert {problem.file for problem in found} <= {name}
+
+
+def test_a_link_to_a_set_that_is_not_there_is_an_error_and_no_smaller_set(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(GOOD)
+    (tmp_path / "b.yaml").symlink_to(tmp_path / "nowhere.yaml")
+    with pytest.raises(UsageError, match=r"b\.yaml is a link to nothing"):
+        load_questions(tmp_path)
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error_and_no_smaller_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "locked").mkdir()
+    scandir = os.scandir
+
+    def refusing(path: str | Path) -> object:
+        if str(path).endswith("locked"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(UsageError, match=r"locked cannot be read: Permission denied"):
+        load_questions(tmp_path)
+
+
+def test_a_name_that_no_file_can_have_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read: File name too long"):
+        load_questions(tmp_path / ("x" * 5_000))
+
+
+def test_a_linked_folder_of_sets_is_read_once_and_a_loop_ends(tmp_path: Path) -> None:
+    shared, sets = tmp_path / "shared", tmp_path / "sets"
+    shared.mkdir()
+    sets.mkdir()
+    (shared / "a.yaml").write_text(GOOD)
+    (sets / "one").symlink_to(shared)
+    (sets / "two").symlink_to(shared)
+    (shared / "loop").symlink_to(sets)
+    assert load_questions(sets, shown_as="sets").files == {"lex-0001": "sets/one/a.yaml"}

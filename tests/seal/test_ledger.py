@@ -210,6 +210,40 @@ def test_a_lock_that_is_held_ends_in_a_sentence(three, monkeypatch):
         three.open(run_id="run-4", **FIELDS)
 
 
+LIMITED = """
+import os, resource, sys
+from pathlib import Path
+from pytest_ragbench.errors import SealedError
+from pytest_ragbench.seal.ledger import Ledger
+ledger = Ledger(Path(sys.argv[1]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (ledger.path.stat().st_size + 40, resource.RLIM_INFINITY))
+try: ledger.open(run_id="cut", time="t", split="test", configurations=[], git={}, questions_digest="d")
+except SealedError as error: print(error)
+"""
+
+
+def test_an_opening_that_the_disk_takes_only_in_part_is_refused_and_leaves_no_torn_line(three):
+    pytest.importorskip("resource")
+    before = three.path.read_bytes()
+    command = [sys.executable, "-c", LIMITED, str(three.path)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "the opening cannot be recorded (File too large); the test split stays sealed" in said
+    assert three.path.read_bytes() == before
+
+
+def test_a_disk_that_cannot_sync_keeps_the_split_sealed_and_the_ledger_as_it_was(three, monkeypatch):
+    before = three.path.read_bytes()
+
+    def refused(_):
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", refused)
+        with pytest.raises(SealedError, match="the test split stays sealed"):
+            three.open(run_id="run-4", **FIELDS)
+    assert three.path.read_bytes() == before
+
+
 def test_a_ledger_that_cannot_be_written_keeps_the_split_sealed(three, monkeypatch):
     def refused(*_):
         raise OSError(30, "Read-only file system")

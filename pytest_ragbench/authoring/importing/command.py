@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ def report(imported: Imported, target: Path) -> list[str]:
         lines.append(f"{folder}/corpus/corpus.jsonl: {imported.documents} documents")
     lines += [f"note: {note}" for note in imported.notes]
     if imported.runs:
-        lines.append(f"runs: {', '.join(imported.runs)}; measure them: cd {folder} && pytest --rag-configs=runs")
+        lines.append(f"runs: {', '.join(imported.runs)}; measure them: cd {quote(folder)} && pytest --rag-configs=runs")
     else:
-        lines.append(f"next: write the fixture rag_pipeline in {folder}/conftest.py, then: cd {folder} && pytest")
+        lines.append(
+            f"next: write the fixture rag_pipeline in {folder}/conftest.py, then: cd {quote(folder)} && pytest"
+        )
     return lines

@@ -14,6 +14,7 @@ from pytest_ragbench.authoring.files import sets_lock
 from pytest_ragbench.authoring.importing.numbering import Labels, Merged, merge
 from pytest_ragbench.authoring.importing.runs import check_names, configs_text, declared_runs, run_lines
 from pytest_ragbench.authoring.importing.staging import staged
+from pytest_ragbench.authoring.project import own_ini_file
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.execution.source_lines import Findings
 from pytest_ragbench.execution.trec_files import read_run
@@ -33,7 +34,6 @@ SETS = "golden/sets"
 CONFIGS = "golden/configs.yaml"
 CORPUS = "corpus/corpus.jsonl"
 RUNS = "runs"
-INI_FILES = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 
 CONFTEST = '''\
 """The pipeline that is measured: the rankings in runs/, one configuration a file."""
@@ -201,11 +201,11 @@ def _write_files(folder: Path, target: Path, names: Sequence[str], *, has_corpus
     corpus = has_corpus or (target / CORPUS).is_file()
     ini = _ini_text(has_corpus=corpus, has_runs=bool(names))
     earlier = {_ini_text(has_corpus=c, has_runs=r) for c in (False, True) for r in (False, True)}
-    own = next((target / name for name in INI_FILES if (target / name).is_file()), None)
-    if own is None or own.read_bytes() in {text.encode() for text in earlier}:
+    found = own_ini_file(target)
+    if found is None or found[0].read_bytes() in {text.encode() for text in earlier}:
         _keep_or_write(folder, target, "pytest.ini", ini, notes, earlier=earlier)
     else:
-        notes += _missing_settings(own, ini)
+        notes += _missing_settings(*found, ini)
     if names:
         _keep_or_write(folder, target, "conftest.py", CONFTEST, notes)
         declared = declared_runs(target / CONFIGS)
@@ -222,10 +222,9 @@ def _ini_text(*, has_corpus: bool, has_runs: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _missing_settings(own: Path, ini: str) -> list[str]:
+def _missing_settings(own: Path, known: Mapping[str, str], ini: str) -> list[str]:
     """A note that names the settings which an ini file of the user's own lacks, or none."""
-    text = own.read_text(encoding="utf-8", errors="replace")
-    missing = [line for line in ini.splitlines()[1:] if line.split(" = ")[0] not in text]
+    missing = [line for line in ini.splitlines()[1:] if line.split(" = ")[0] not in known]
     return [f"{own.name} is yours and was kept; add to its pytest settings: {', '.join(missing)}"] if missing else []
 
 

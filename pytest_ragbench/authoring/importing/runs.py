@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.configurations.loading import load_catalogue
 from pytest_ragbench.errors import UsageError
-from pytest_ragbench.questions.suites import TIERS
+from pytest_ragbench.questions.suites import MARKER, RESERVED_MARKERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 EXPERIMENT = "runs"
 """The experiment that holds every run of the project; its comparisons are one family."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
-_TAKEN = frozenset({EXPERIMENT, *TIERS, "sealed", "ragbench", "loo", "factorial", "and", "or", "not"})
+_TAKEN = frozenset({EXPERIMENT, "ladder", "loo", "factorial", *RESERVED_MARKERS})
 
 
 def parse_runs(typed: Iterable[str]) -> dict[str, str]:
@@ -49,12 +47,14 @@ def check_names(names: Iterable[str], suites: Iterable[str]) -> None:
     taken = {*_TAKEN, *suites}
     folded: dict[str, str] = {}
     for name in names:
-        if not _NAME.fullmatch(name):
+        if not MARKER.fullmatch(name):
             raise UsageError(
                 f"--run {name!r}: a name has letters, digits, `_`, `.`, `+` and `-`, the first a letter or a digit"
             )
         if name in taken:
-            raise UsageError(f"--run {name!r}: the name is taken by a suite, a tier or the bench; choose another")
+            raise UsageError(
+                f"--run {name!r}: the name is taken by a suite, a tier, pytest or the bench; choose another"
+            )
         other = folded.setdefault(name.casefold(), name)
         if other != name:
             raise UsageError(f"--run {name!r}: differs from {other!r} in case alone; choose another")

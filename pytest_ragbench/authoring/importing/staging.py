@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ragbench.durable import umask
 from pytest_ragbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,9 +44,7 @@ def staged(target: Path) -> Iterator[Path]:
 def _move(folder: Path, target: Path) -> None:
     if not target.is_dir():
         target.absolute().parent.mkdir(parents=True, exist_ok=True)
-        mask = os.umask(0)
-        os.umask(mask)
-        folder.chmod(0o777 & ~mask)  # mkdtemp's folders are for their owner alone
+        folder.chmod(0o777 & ~umask())  # mkdtemp's folders are for their owner alone
         folder.rename(target)
         return
     files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
