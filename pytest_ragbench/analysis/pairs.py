@@ -108,11 +108,11 @@ def _adjust(found: Paired, cells: Cells) -> None:
         for metric in cells.table.metric_names:
             entries = {pair: found[pair[0]][pair[1]][metric] for pair in members}
             tested = {frozenset(pair): entry["p_sign_flip"] for pair, entry in entries.items() if entry["n"]}
-            adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
+            adjusted = dict(zip(tested, map(number, holm(list(tested.values()))), strict=True))
             for pair, entry in entries.items():
                 p = adjusted.get(frozenset(pair))
                 if p is not None and (entry["p_holm"] is None or p > entry["p_holm"]):
-                    entry["p_holm"] = number(p)
+                    entry["p_holm"] = p
                     entry["comparisons"] = len(tested)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,16 +19,23 @@ from pytest_ragbench.execution.fields import clean_text
 from pytest_ragbench.execution.paths import below
 from pytest_ragbench.metrics.measures import claims_of, faithfulness, metric_names, score
 from pytest_ragbench.metrics.relevance import CompiledGold, compile_gold, match
-from pytest_ragbench.records.chunks import chunk_name
+from pytest_ragbench.records.chunks import chunk_key, named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_ragbench.configurations.model import Configuration
     from pytest_ragbench.questions.model import Question
 
 ERROR_CHARACTERS = 2_000
 """Length at which the text of an error is cut in its row."""
+
+GROUP_DEPTH = 3
+GROUP_MEMBERS = 5
+"""How deep, and how many at each depth, the errors of an exception group are told."""
+
+
+_UNCHANGEABLE = (str, int, float, type(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,7 @@ class Measured:
 
     Attributes:
         row: The object of `per_query.jsonl`, strict JSON.
-        chunks: Every chunk that the row refers to, once; empty for an error.
+        chunks: Every chunk that the row refers to, once, with the id by which it does; empty for an error.
     """
 
     row: dict[str, Any]
@@ -63,14 +71,16 @@ def measure(
         cold: Whether this is the first search of the process; the pipeline may say so itself.
 
     Returns:
-        The row and its chunks. Exceptions become `error`; `KeyboardInterrupt` and pytest's outcomes pass through.
+        The row and its chunks. A failure becomes `error`; `KeyboardInterrupt` and pytest's outcomes pass through.
     """
     if not configuration.searches:
         return _measured(question, configuration, SearchResult(()), k, {"search": 0.0})
     started = time.perf_counter()
     try:
         result = _below(search(pipeline, question.text, configuration), root)
-    except Exception as error:  # noqa: BLE001 - whatever a pipeline raises is data: an error row
+    except BaseException as error:
+        if not is_failure(error):
+            raise
         spent = _milliseconds(started)
         return Measured(error_row(question, configuration, error_text(error), k=k, milliseconds=spent, cold=cold), ())
     timings = {"search": _milliseconds(started), **result.timings}
@@ -92,17 +102,45 @@ def search(pipeline: Any, query: str, configuration: Configuration) -> SearchRes
             f"a {type(pipeline).__name__} cannot be measured; rag_pipeline must return an object with "
             "`search(query, **overrides)`, or a function of that shape"
         )
-    return as_result(call(query, **copy.deepcopy(dict(configuration.overrides))))
+    return as_result(call(query, **_own_copy(configuration.overrides)))
+
+
+def _own_copy(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Overrides that a pipeline may change; most hold nothing that could be changed, and a deep copy costs more."""
+    return {
+        key: value if isinstance(value, _UNCHANGEABLE) else copy.deepcopy(value) for key, value in overrides.items()
+    }
+
+
+def is_failure(error: BaseException) -> bool:
+    """Whether a search that raised this has failed, which is data; anything else is for whoever runs the session.
+
+    A pipeline that exits or was cancelled has failed as well: raised on, either would leave pytest's fixtures in a
+    state in which every later item fails too.
+    """
+    cancelled = getattr(sys.modules.get("asyncio"), "CancelledError", ())  # what nobody imported, nobody raised
+    return isinstance(error, (Exception, SystemExit, cancelled))
 
 
 def error_text(error: BaseException) -> str:
-    """`TypeName: message`, cut at `ERROR_CHARACTERS`; a message that cannot be made is left out."""
+    """`TypeName: message`, cut at `ERROR_CHARACTERS`; a message that cannot be made is left out.
+
+    A group is followed by the errors in it, since its own message only counts them.
+    """
+    text = clean_text(": ".join(_told(error)))
+    return text if len(text) <= ERROR_CHARACTERS else f"{text[: ERROR_CHARACTERS - 1]}…"
+
+
+def _told(error: BaseException, depth: int = 0) -> tuple[str, str]:
+    """Type and message of an error, neither longer than is ever shown."""
     try:
-        message = str(error)
+        message = str(error)[:ERROR_CHARACTERS]
     except Exception:  # noqa: BLE001 - a foreign __str__ may raise anything, and the row must still be written
         message = "(its message could not be shown)"
-    text = clean_text(f"{type(error).__name__}: {message}")
-    return text if len(text) <= ERROR_CHARACTERS else f"{text[: ERROR_CHARACTERS - 1]}…"
+    if isinstance(error, BaseExceptionGroup) and depth < GROUP_DEPTH:
+        inside = (": ".join(_told(member, depth + 1)) for member in error.exceptions[:GROUP_MEMBERS])
+        message = f"{message} [{'; '.join(inside)}]"
+    return type(error).__name__, message
 
 
 def error_row(
@@ -150,25 +188,21 @@ def _measured(
     cold: bool = False,
 ) -> Measured:
     gold = compile_gold(question.gold)
-    chunks = result.chunks[:k]
-    matched = [match(chunk, gold) for chunk in chunks]
-    names = [chunk_name(chunk) for chunk in chunks]
+    chunks = [named(chunk) for chunk in result.chunks[:k]]
+    matched = match(chunks, gold)
     row = {
         **_identity(question, configuration),
         **_reported(result, timings, cold=cold),
-        "ranking": [
-            _ranked(rank, name, chunk, *matches)
-            for rank, (name, chunk, matches) in enumerate(zip(names, chunks, matched, strict=True), start=1)
-        ],
+        "ranking": [_ranked(rank, *entry) for rank, entry in enumerate(zip(chunks, *matched, strict=True), start=1)],
         "metrics": _metrics(question, gold, chunks, matched, k),
         "error": None,
     }
-    table = dict(zip(names, chunks, strict=True))
+    told = {chunk_key(chunk): chunk for chunk in chunks}
     if result.stages is not None:
-        row["stages"] = {stage: [chunk_name(chunk) for chunk in ranks] for stage, ranks in result.stages.items()}
-        for ranks in result.stages.values():
-            table.update((chunk_name(chunk), chunk) for chunk in ranks)
-    return Measured(row, tuple(table.values()))
+        stages = {stage: [named(chunk) for chunk in ranks] for stage, ranks in result.stages.items()}
+        row["stages"] = {stage: [chunk.id for chunk in ranks] for stage, ranks in stages.items()}
+        told.update((chunk_key(chunk), chunk) for ranks in stages.values() for chunk in ranks)
+    return Measured(row, tuple(told.values()))
 
 
 def _identity(question: Question, configuration: Configuration) -> dict[str, Any]:
@@ -187,24 +221,24 @@ def _identity(question: Question, configuration: Configuration) -> dict[str, Any
 
 def _reported(result: SearchResult, timings: dict[str, float], *, cold: bool = False) -> dict[str, Any]:
     """What the pipeline said about its search; absent extras stay absent."""
-    extras = {name: getattr(result, name) for name in ("gate", "walk", "route", "answer")}
-    return {
+    reported: dict[str, Any] = {
         "timings": timings,
         "lanes_run": list(result.lanes_run),
         "cold": result.cold or cold,
         "cached": list(result.cached),
         "hyde_cache": result.hyde_cache,
         "losses": None,
-        **{name: value for name, value in extras.items() if value is not None},
     }
+    for name in ("gate", "walk", "route", "answer"):
+        if (value := getattr(result, name)) is not None:
+            reported[name] = value
+    return reported
 
 
-def _ranked(
-    rank: int, name: str, chunk: Chunk, matches: tuple[int, ...], doc_matches: tuple[int, ...]
-) -> dict[str, Any]:
+def _ranked(rank: int, chunk: Chunk, matches: tuple[int, ...], doc_matches: tuple[int, ...]) -> dict[str, Any]:
     return {
         "rank": rank,
-        "id": name,
+        "id": chunk.id,
         "file": chunk.file,
         "pages": None if chunk.pages is None else list(chunk.pages),
         "heading": list(chunk.heading),
@@ -218,14 +252,14 @@ def _metrics(
     question: Question,
     gold: CompiledGold,
     chunks: Sequence[Chunk],
-    matched: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
+    matched: tuple[list[tuple[int, ...]], list[tuple[int, ...]]],
     k: int,
 ) -> dict[str, float | None]:
     """Every metric by name; null where the question has nothing to measure it by."""
-    values: dict[str, float | None] = dict.fromkeys(metric_names(k))
     if not question.answerable or not question.gold:
-        return values
-    values.update(score([first for first, _ in matched], [second for _, second in matched], gold, k))
-    if claims := claims_of(question):
-        values["faithfulness"] = faithfulness(claims, [chunk.text for chunk in chunks])
-    return values
+        return dict.fromkeys(metric_names(k))
+    claims = claims_of(question)
+    return {
+        **score(*matched, gold, k),
+        "faithfulness": faithfulness(claims, [chunk.text for chunk in chunks]) if claims else None,
+    }

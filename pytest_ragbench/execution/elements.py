@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from pytest_ragbench.contract import Chunk
@@ -44,9 +45,9 @@ def as_chunk(element: Any, where: str) -> Chunk:
         PipelineError: It is none of the accepted shapes, or a field of it is not what its name says.
     """
     if isinstance(element, Chunk):
-        return _from_chunk(element, where)
-    if isinstance(element, (str, os.PathLike)):
-        return _own(file=_file_name(element, where), where=where)
+        return _own(where, element.file, element.pages, element.heading, element.id, element.score, element.text)
+    if isinstance(element, str) or (type(element) is not dict and isinstance(element, os.PathLike)):
+        return _own(where, _file_name(element, where))
     if (pair := _as_pair(element)) is not None:
         return _with_score(as_chunk(pair[0], where), pair[1], where)
     if get(element, "file") is not None:
@@ -79,33 +80,14 @@ def _with_score(chunk: Chunk, score: Any, where: str) -> Chunk:
     return Chunk(chunk.file, chunk.pages, chunk.heading, chunk.id, as_score(score, f"{where}.score"), chunk.text)
 
 
-def _from_chunk(chunk: Chunk, where: str) -> Chunk:
-    """A `Chunk` made by hand, whose fields nobody has checked."""
-    return _own(
-        file=chunk.file,
-        pages=chunk.pages,
-        heading=chunk.heading,
-        name=chunk.id,
-        score=chunk.score,
-        text=chunk.text,
-        where=where,
-    )
-
-
 def _from_own_fields(element: Any, where: str) -> Chunk:
-    if get(element, "page") is not None and get(element, "pages") is None:
+    pages = get(element, "pages")
+    if pages is None and get(element, "page") is not None:
         raise PipelineError(
             f"{where} has `page` but no `pages`; give `pages: [first, last]`, physical pages counted from 1"
         )
-    return _own(
-        file=get(element, "file"),
-        pages=get(element, "pages"),
-        heading=get(element, "heading"),
-        name=get(element, "id"),
-        score=get(element, "score"),
-        text=get(element, "text"),
-        where=where,
-    )
+    heading, name, score, text = (get(element, field) for field in ("heading", "id", "score", "text"))
+    return _own(where, get(element, "file"), pages, heading, name, score, text)
 
 
 def _from_document(element: Any, metadata: Mapping[str, Any], where: str) -> Chunk:
@@ -119,15 +101,8 @@ def _from_document(element: Any, metadata: Mapping[str, Any], where: str) -> Chu
     text = first(element, _TEXT_KEYS)
     if text is None and callable(content := getattr(element, "get_content", None)):
         text = content()
-    return _own(
-        file=file,
-        pages=_metadata_pages(element, metadata, where),
-        heading=_metadata_heading(metadata),
-        name=first(element, ("id", "node_id", "id_")),
-        score=get(element, "score"),
-        text=text,
-        where=where,
-    )
+    pages, heading = _metadata_pages(element, metadata, where), _metadata_heading(metadata)
+    return _own(where, file, pages, heading, first(element, ("id", "node_id", "id_")), get(element, "score"), text)
 
 
 def _metadata_pages(element: Any, metadata: Mapping[str, Any], where: str) -> Any:
@@ -154,32 +129,35 @@ def _metadata_heading(metadata: Mapping[str, Any]) -> Any:
 
 
 def _own(
-    *,
-    file: Any,
     where: str,
+    file: Any,
     pages: Any = None,
     heading: Any = None,
     name: Any = None,
     score: Any = None,
     text: Any = None,
 ) -> Chunk:
-    if not (shown := as_text(file, f"{where}.file")):
+    """Check every field; nobody has checked those of a `Chunk` made by hand either."""
+    if not (shown := _text(file, where, "file")):
         raise PipelineError(f"{where}.file is empty; every chunk must name its document")
     return Chunk(
-        file=shown,
-        pages=as_pages(pages, f"{where}.pages"),
-        heading=_heading(heading, f"{where}.heading"),
-        id=as_name(name),
-        score=as_score(score, f"{where}.score"),
-        text="" if text is None else as_text(text, f"{where}.text"),
+        shown,
+        None if pages is None else as_pages(pages, f"{where}.pages"),
+        () if heading is None else _heading(heading, where),
+        as_name(name),
+        score if score is None or (type(score) is float and isfinite(score)) else as_score(score, f"{where}.score"),
+        "" if text is None else _text(text, where, "text"),
     )
 
 
-def _heading(value: Any, what: str) -> tuple[str, ...]:
-    if value is None or value == "":
-        return ()
+def _text(value: Any, where: str, field: str) -> str:
+    """A text; the usual one is known at a glance, and no message is made for it."""
+    return value if type(value) is str and value.isascii() else as_text(value, f"{where}.{field}")
+
+
+def _heading(value: Any, where: str) -> tuple[str, ...]:
     if isinstance(value, str):
-        return split_heading(as_text(value, what))
+        return split_heading(_text(value, where, "heading")) if value else ()
     if isinstance(value, Sequence):
-        return tuple(as_text(part, what) for part in value if part not in (None, ""))
-    raise PipelineError(f"{what} must be text such as 'Ch 4 > Bisection' or a list, found {describe(value)}")
+        return tuple([_text(part, where, "heading") for part in value if part not in (None, "")])
+    raise PipelineError(f"{where}.heading must be text such as 'Ch 4 > Bisection' or a list, found {describe(value)}")

@@ -19,6 +19,9 @@ from pytest_ragbench.errors import PipelineError
 MAX_DEPTH = 40
 """Nesting of an extra beyond which it is refused; a structure that holds itself reaches it too."""
 
+MAX_BITS = 1_024
+"""Size of a whole number beyond which it is refused: it fits no float, and Python's JSON stops at 4,300 digits."""
+
 
 def get(holder: Any, name: str) -> Any:
     """The entry `name` of a mapping, or the attribute of an object; None when it is absent or a method."""
@@ -34,7 +37,13 @@ def first(holder: Any, names: Iterable[str]) -> Any:
 
 def clean_text(text: str) -> str:
     r"""`text` as it can be written in UTF-8: a lone surrogate becomes its visible escape (`\udce9`)."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text
 
 
 def as_text(value: Any, what: str) -> str:
@@ -51,8 +60,10 @@ def as_text(value: Any, what: str) -> str:
 
 
 def as_name(value: Any) -> str | None:
-    """An identifier as text: numbers and UUIDs by `str`; None stays None."""
-    return None if value is None else clean_text(str(value))
+    """An identifier as text: numbers and UUIDs by `str`; None, the empty text and NaN (a table's gap) are none."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return clean_text(str(value)) or None
 
 
 def describe(value: Any) -> str:
@@ -86,6 +97,17 @@ def as_score(value: Any, what: str) -> float | None:
     return score if math.isfinite(score) else None
 
 
+def as_whole(value: int, what: str) -> int:
+    """A whole number that every reader of JSON can take.
+
+    Raises:
+        PipelineError: It has more than `MAX_BITS` bits.
+    """
+    if value.bit_length() > MAX_BITS:
+        raise PipelineError(f"{what} is a whole number of {value.bit_length():,} bits; give it as text")
+    return int(value)
+
+
 def as_page(value: Any, what: str) -> int | None:
     """A whole number, also written as `3.0`, `numpy.int64(3)` or `"3"`; NaN is None (a missing cell of a table).
 
@@ -96,11 +118,11 @@ def as_page(value: Any, what: str) -> int | None:
         if math.isnan(value):
             return None
         if value.is_integer():
-            return int(value)
-    if isinstance(value, str) and value.strip().isdecimal():
-        return int(value)
+            return as_whole(int(value), what)
+    if isinstance(value, str) and len(value) < 100 and value.strip().isdecimal():
+        return as_whole(int(value), what)
     if hasattr(value, "__index__") and not isinstance(value, bool):
-        return operator.index(value)
+        return as_whole(operator.index(value), what)
     raise PipelineError(f"{what} must be a whole number, found {describe(value)}")
 
 
@@ -137,7 +159,7 @@ def plain(value: Any, what: str, depth: int = 0) -> Any:
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, int):
-        return int(value)
+        return as_whole(value, what)
     if isinstance(value, (os.PathLike, date)):
         return clean_text(os.fspath(value) if isinstance(value, os.PathLike) else value.isoformat())
     return _plain_compound(value, what, depth)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pytest_ragbench.contract import Chunk
+from pytest_ragbench.contract import Chunk
 
 
 def below(chunk: Chunk, root: str) -> Chunk:
     """The chunk with its file relative to the corpus folder `root`, when it lies below it; else unchanged."""
     file = _relative(chunk.file, root)
-    return chunk if file == chunk.file else dataclasses.replace(chunk, file=file)
+    if file == chunk.file:
+        return chunk
+    return Chunk(file, chunk.pages, chunk.heading, chunk.id, chunk.score, chunk.text)
 
 
 @lru_cache(maxsize=65_536)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench import canonical
-from pytest_ragbench.execution.cell import error_text, search
+from pytest_ragbench.execution.cell import error_text, is_failure, search
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +35,9 @@ def warm_up(
         seen |= values
         try:
             search(pipeline, question.text, configuration)
-        except Exception as error:  # noqa: BLE001 - a warm-up decides nothing; the measured search will report it
+        except BaseException as error:  # a warm-up decides nothing; the measured search will report it
+            if not is_failure(error):
+                raise
             new += f" (failed: {error_text(error)})"
         warmed.append(new)
     return tuple(warmed)

@@ -33,6 +33,8 @@ class Measure:
         definition: One sentence.
         citation: Where the definition comes from.
         kind: `binary` (0 or 1; paired by McNemar as well) or `graded` (0 to 1).
+        low: Worst value.
+        high: Best value.
     """
 
     stem: str
@@ -47,7 +49,8 @@ class Measure:
     @property
     def name(self) -> str:
         """The name in rows and reports: `doc_ndcg@10`."""
-        return ("doc_" if self.document else "") + self.stem + ("" if self.cutoff is None else f"@{self.cutoff}")
+        prefix = DOCUMENT_PREFIX if self.document else ""
+        return prefix + self.stem + ("" if self.cutoff is None else f"@{self.cutoff}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,13 @@ _FAMILIES = {
 
 @lru_cache(maxsize=64)
 def cutoffs(k: int) -> tuple[int, ...]:
-    """Depths at which `hit` is read: the shallow ones, then the full depth."""
+    """Depths at which `hit` is read: the shallow ones, then the full depth.
+
+    Raises:
+        ValueError: A depth below 1.
+    """
+    if k < 1:
+        raise ValueError(f"a ranking is cut at 1 or deeper, found k = {k}")
     return (*(depth for depth in SHALLOW if depth < k), k)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from math import fsum
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.canonical import fold_text
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 CONTEXTS = 5
 """Only the first five chunks are read: what a reader, or a model with a short prompt, would see."""
+
+_CACHED_CHARACTERS = 4_000
+"""Longer texts are read anew each time: their words would take far more memory than reading them takes time."""
 
 _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"(?<=[.!?\u3002])\s+|\n+")
@@ -30,17 +34,27 @@ STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 """English function words: they stand in every passage and would pass for support."""
 
 
-@lru_cache(maxsize=8192)
 def content_words(text: str) -> frozenset[str]:
     r"""Distinct folded `\w+` words of a text without the stop words."""
+    return _cached_words(text) if len(text) <= _CACHED_CHARACTERS else _words(text)
+
+
+def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(fold_text(text))) - STOP_WORDS
 
 
+# The arms of a run bring back the same chunks for a question. The words of a usual chunk take 20 kB.
+_cached_words = lru_cache(maxsize=1024)(_words)
+
+
 def claims_of(question: Question) -> tuple[str, ...]:
-    """What a faithful ranking has to cover: the nuggets, else the sentences of the reference answer, else nothing."""
-    if question.nuggets:
-        return question.nuggets
-    return tuple(part for part in map(str.strip, _SENTENCE_END.split(question.answer or "")) if part)
+    """What a faithful ranking has to cover: the nuggets, else the sentences of the reference answer, else nothing.
+
+    A text without content words ("No.") is no claim: every ranking would cover it, and a 1.0 that measured nothing
+    would raise the mean.
+    """
+    sentences = map(str.strip, _SENTENCE_END.split(question.answer or ""))
+    return tuple(filter(content_words, question.nuggets)) or tuple(filter(content_words, sentences))
 
 
 def faithfulness(claims: Sequence[str], contexts: Sequence[str]) -> float:
@@ -56,5 +70,6 @@ def faithfulness(claims: Sequence[str], contexts: Sequence[str]) -> float:
     wanted = [words for words in map(content_words, claims) if words]
     if not wanted:
         return 1.0
-    given = frozenset[str]().union(*map(content_words, contexts[:CONTEXTS]))
-    return sum(len(words & given) / len(words) for words in wanted) / len(wanted)
+    asked = frozenset[str]().union(*wanted)
+    given = frozenset[str]().union(*(asked & content_words(context) for context in contexts[:CONTEXTS]))
+    return fsum(len(words & given) / len(words) for words in wanted) / len(wanted)

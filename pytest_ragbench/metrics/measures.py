@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import log2
+from math import fsum, log2
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.metrics.catalogue import METRICS_VERSION, PRECISION_DEPTH, cutoffs, is_binary, metric_names
@@ -30,9 +30,13 @@ def score(
 
     Returns:
         Metric name to a value from 0.0 to 1.0, in the order of `metric_names`.
+
+    Raises:
+        ValueError: A depth below 1.
     """
+    names = _scored_names(k)  # first of all, since a negative depth would cut the ranking from below
     if not gold.size:
-        return dict.fromkeys(_scored_names(k), 1.0)
+        return dict.fromkeys(names, 1.0)
     return dict(_score(tuple(matches[:k]), tuple(doc_matches[:k]), gold.required, gold.documents, k))
 
 
@@ -78,7 +82,7 @@ def _ranked(ranking: Sequence[tuple[int, ...]], required: frozenset[int], ideal:
         (len(required) - len(missing)) / len(required),
         0.0 if missing else 1.0,
         1.0 / first if gains else 0.0,
-        sum(map(_discount, gains)) / _ideal_gain(min(ideal, k)),
+        fsum(map(_discount, gains)) / _ideal_gain(min(ideal, k)),
         precision,
     )
 
@@ -95,4 +99,4 @@ def _discount(rank: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _ideal_gain(gains: int) -> float:
-    return sum(map(_discount, range(1, gains + 1)))
+    return fsum(map(_discount, range(1, gains + 1)))

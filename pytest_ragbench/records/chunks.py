@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
 
 from pytest_ragbench import canonical
+from pytest_ragbench.contract import Chunk
 
-if TYPE_CHECKING:
-    from pytest_ragbench.contract import Chunk
+REMEMBERED_CHARACTERS = 4_000
+"""Length of a text beyond which its digest is not kept in memory with it."""
 
 
 def chunk_name(chunk: Chunk) -> str:
     """The chunk's own id, or, without one, the first 16 hex digits of a digest of its place and text."""
     if chunk.id is not None:
         return chunk.id
-    return canonical.digest([chunk.file, chunk.pages, chunk.heading, chunk.text])[:16]
+    digest = _digest if len(chunk.text) <= REMEMBERED_CHARACTERS else _digest.__wrapped__
+    return digest(chunk.file, chunk.pages, chunk.heading, chunk.text)
+
+
+@lru_cache(maxsize=8_192)
+def _digest(file: str, pages: tuple[int, int] | None, heading: tuple[str, ...], text: str) -> str:
+    return canonical.digest([file, pages, heading, text])[:16]
+
+
+def named(chunk: Chunk) -> Chunk:
+    """The chunk with its name as its id."""
+    if chunk.id is not None:
+        return chunk
+    return Chunk(chunk.file, chunk.pages, chunk.heading, chunk_name(chunk), chunk.score, chunk.text)
+
+
+def chunk_key(chunk: Chunk) -> tuple[str, str]:
+    """What tells the chunks of a run apart: name and file, since an index may count its chunks file by file."""
+    return chunk_name(chunk), chunk.file
 
 
 def chunk_line(chunk: Chunk) -> str:

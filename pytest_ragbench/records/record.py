@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.errors import RecordError
 from pytest_ragbench.questions.serial import from_mapping
-from pytest_ragbench.records.files import read_object
+from pytest_ragbench.records.files import read_object, reading
 from pytest_ragbench.records.process import host, process_started
-from pytest_ragbench.records.schema import check_run
+from pytest_ragbench.records.schema import SCHEMA_VERSION, check_run, check_version
 from pytest_ragbench.records.strict import parse_object
 
 if TYPE_CHECKING:
@@ -70,13 +71,15 @@ class RunRecord:
         """`summary.json`, or None where it is missing.
 
         Raises:
-            RecordError: It is no strict JSON object.
+            RecordError: It is no strict JSON object, or of another schema version.
         """
         path = self.folder / "summary.json"
         if not path.is_file():
             self._note("summary.json is missing, so there are no means, intervals and verdicts")
             return None
-        return read_object(path)
+        found = read_object(path)
+        check_version(found.get("schema_version", SCHEMA_VERSION), str(path))
+        return found
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows in the order of the file; of an unfinished run a cell may have several, the last counts.
@@ -120,7 +123,7 @@ class RunRecord:
         if not path.is_file():
             self._note(f"{name} is missing")
             return
-        with path.open("rb") as file:
+        with reading(path), path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 if not line.strip() or (skip is not None and skip in line):
                     continue
@@ -169,9 +172,10 @@ def find_run(name: str, runs_dir: Path) -> RunRecord:
             raise RecordError(f"{runs_dir}: there is no readable record here; run the bench first")
         return record
     typed = Path(name)
-    for folder in (typed.parent if typed.is_file() else typed, runs_dir / name):
-        if folder.is_dir():
-            return RunRecord.load(folder)
+    with suppress(OSError):  # a text too long for a name is none
+        for folder in (typed.parent if typed.is_file() else typed, runs_dir / name):
+            if folder.is_dir():
+                return RunRecord.load(folder)
     known = ", ".join(folder.name for folder in _newest_first(runs_dir)[:3]) or "none"
     raise RecordError(f"{name}: no record here, and none of that name in {runs_dir} (the latest: {known}, or `last`)")
 
@@ -190,7 +194,11 @@ def ledger_claims(runs_dir: Path) -> tuple[tuple[str, str | None, int, str | Non
 
 
 def _newest_first(runs_dir: Path) -> list[Path]:
-    named = [(_NAME.fullmatch(folder.name), folder) for folder in runs_dir.glob("*") if folder.is_dir()]
+    try:
+        folders = [folder for folder in runs_dir.iterdir() if folder.is_dir()]
+    except OSError:
+        return []
+    named = [(_NAME.fullmatch(folder.name), folder) for folder in folders]
     dated = [(match[1], int(match[2] or 1), folder) for match, folder in named if match]
     return [folder for _, _, folder in sorted(dated, reverse=True)]
 

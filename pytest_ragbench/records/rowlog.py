@@ -72,11 +72,17 @@ class LineLog:
     def rewrite_sorted(self) -> None:
         """Replace the file by its lines in the order of their keys, one line a key; nothing can be appended after.
 
+        It may be called again, as when the disk was full for the next file of the record.
+
         Raises:
             RecordError: It cannot be written; the unsorted file is then still there.
         """
         self.close()
         write_atomic(self.path, self._sorted_lines())
+        self._end = 0
+        for key, (_, length) in sorted(self._places.items()):
+            self._places[key] = (self._end, length)
+            self._end += length
 
     def _sorted_lines(self) -> Iterator[bytes]:
         with self.path.open("rb") as file:

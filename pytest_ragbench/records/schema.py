@@ -95,18 +95,27 @@ class RunModel(_Strict):
     versions: dict[str, str] = Field(default_factory=dict)
 
 
+def check_version(version: Any, path: str) -> None:
+    """Refuse a file of another schema.
+
+    Raises:
+        RecordError: `version` is not the one that this code reads.
+    """
+    if version == SCHEMA_VERSION and not isinstance(version, bool):
+        return
+    found = "no schema_version" if version is None else f"schema_version {version!r}"
+    newer = isinstance(version, int) and version > SCHEMA_VERSION
+    advice = "upgrade pytest-ragbench to read it" if newer else "it was not written by a released version"
+    raise RecordError(f"{path}: it has {found}; this version reads {SCHEMA_VERSION}; {advice}")
+
+
 def check_run(value: dict[str, Any], path: str) -> dict[str, Any]:
     """The same mapping, with the defaults of absent keys.
 
     Raises:
         RecordError: Another schema version, an unknown key, or a value of the wrong type; each is named.
     """
-    version = value.get("schema_version")
-    if version != SCHEMA_VERSION or isinstance(version, bool):
-        found = "no schema_version" if version is None else f"schema_version {version!r}"
-        newer = isinstance(version, int) and version > SCHEMA_VERSION
-        advice = "upgrade pytest-ragbench to read it" if newer else "it was not written by a released version"
-        raise RecordError(f"{path}: it has {found}; this version reads {SCHEMA_VERSION}; {advice}")
+    check_version(value.get("schema_version"), path)
     try:
         return RunModel.model_validate(value).model_dump()
     except ValidationError as error:

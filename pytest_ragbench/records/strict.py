@@ -34,8 +34,6 @@ def parse(text: str, path: str, line: int | None = None) -> Any:
     except json.JSONDecodeError as error:
         message = "it is empty" if not text.strip() else f"this is no JSON ({error.msg})"
         offset = error.pos
-    except RecursionError:
-        offset, message = 0, "it is nested too deeply"
     except ValueError as error:
         offset, message = _refused(text) or (0, str(error))
     before = text[:offset]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pytest_ragbench.errors import UsageError
+from pytest_ragbench.errors import RecordError, UsageError
 from pytest_ragbench.records.record import CellKey, RunRecord, find_run, row_key
 from pytest_ragbench.reports.build import build
 from pytest_ragbench.reports.markdown import render_markdown
@@ -15,7 +16,7 @@ from pytest_ragbench.reports.terminal import render_terminal
 from pytest_ragbench.reports.text import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pytest_ragbench.questions.model import Question
@@ -30,7 +31,9 @@ def report_run(name: str, runs_dir: Path) -> str:
     Raises:
         RecordError: There is no such record, or a file of it is damaged.
     """
-    return render_record(find_run(name, runs_dir))
+    record = find_run(name, runs_dir)
+    with _as_written(record):
+        return render_record(record)
 
 
 def show_run(
@@ -55,8 +58,25 @@ def show_run(
         UsageError: The record has no such question or configuration.
     """
     record = find_run(name, runs_dir)
-    report = report_of(record) if question is None else question_report(record, question, configurations)
-    return _printable(render_terminal(report, width))
+    with _as_written(record):
+        report = report_of(record) if question is None else question_report(record, question, configurations)
+        return _printable(render_terminal(report, width))
+
+
+@contextmanager
+def _as_written(record: RunRecord) -> Iterator[None]:
+    """Name the record when a file of it is strict JSON but not of the shape that a run writes: edited, or foreign.
+
+    Raises:
+        RecordError: The block fell over a value of another type, or one that is not there.
+    """
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise RecordError(
+            f"{record.folder}: a file of this record is not what a run writes ({type(error).__name__}: {error}); "
+            "it was edited, or is of another tool"
+        ) from error
 
 
 def render_record(record: RunRecord) -> str:
@@ -66,7 +86,8 @@ def render_record(record: RunRecord) -> str:
 
 def render_for_terminal(record: RunRecord, width: int = 100) -> str:
     """The summary at the end of a session: the report without its details, in characters that the terminal can show."""
-    return _printable(render_terminal(report_of(record).brief(), width))
+    whole = f"\n`ragbench show {record.run['run_id']}` prints all of it.\n"
+    return _printable(render_terminal(report_of(record).brief(), width) + whole)
 
 
 def render_misses(record: RunRecord, width: int = 100) -> str:

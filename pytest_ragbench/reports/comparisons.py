@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_ragbench.canonical import TOLERANCE
 from pytest_ragbench.reports.model import Block, Bullets, Cell, Column, Number, Probability, Section, Sentences, Table
 from pytest_ragbench.reports.text import cell_text, milliseconds, plural, probability
 from pytest_ragbench.reports.view import RunView, difference, estimate
@@ -12,7 +13,7 @@ from pytest_ragbench.statistics.verdicts import LEVEL, MEANINGS, MIN_DIFFERING, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-SENTENCES_SHOWN = 24
+SENTENCES_SHOWN = 12
 ROWS_SHOWN = 60
 """Rows of one family's table; above, only the main metric, then only the first so many comparisons."""
 
@@ -34,25 +35,53 @@ _COLUMNS = (
 
 
 def headline(view: RunView) -> Iterator[Section]:
-    """Which component helps, by how much and at what cost, in words."""
+    """Which component helps, by how much and at what cost, and what cannot be told, in words."""
     if not view.metrics or not view.names:
         return
     metric = view.metrics[0]
-    sentences = [_sentence(view, name, other, metric) for name, other in view.pairs]
-    shown = [*_best(view, metric), *sentences[:SENTENCES_SHOWN]]
-    if len(sentences) > SENTENCES_SHOWN:
-        shown.append(f"{len(sentences) - SENTENCES_SHOWN:,} more comparisons stand in summary.json.")
+    pairs = view.pairs
+    if len(pairs) > SENTENCES_SHOWN:  # those that say something first
+        pairs = tuple(sorted(pairs, key=lambda pair: view.paired(pair[0], pair[1], metric).get("verdict") != "real"))
+    shown = [*_means(view, metric), *(_sentence(view, *pair, metric) for pair in pairs[:SENTENCES_SHOWN])]
+    if len(pairs) > SENTENCES_SHOWN:
+        shown.append(f"{len(pairs) - SENTENCES_SHOWN:,} more comparisons stand below and in summary.json.")
     if shown:
         yield Section("In words", (Bullets(tuple(shown)),))
 
 
-def _best(view: RunView, metric: str) -> Iterator[str]:
+def _means(view: RunView, metric: str) -> Iterator[str]:
+    """The highest mean and the next, with what is known of their difference; a mean alone decides nothing."""
     means = {name: view.results[name].get("overall", {}).get(metric) or {} for name in view.names}
     scored = {name: entry for name, entry in means.items() if entry.get("mean") is not None}
-    if len(scored) > 1:
-        name = max(scored, key=lambda key: scored[key]["mean"])
-        entry = scored[name]
-        yield f"Highest {metric}: {name}, {cell_text(estimate(entry))}."
+    order = sorted(scored, key=lambda name: -scored[name]["mean"])
+    if not order:
+        return
+    top = scored[order[0]]
+    if len(order) == 1:
+        yield f"{order[0]}: {metric} {cell_text(estimate(top))}; nothing to compare it with."
+        return
+    leaders = [name for name in order if top["mean"] - scored[name]["mean"] <= TOLERANCE]
+    text = f"Highest {metric}: {', '.join(leaders)}, {cell_text(estimate(top))}"
+    if len(leaders) < len(order):
+        second = order[len(leaders)]
+        text += f"; next {second}, {cell_text(estimate(scored[second]))} ({_relation(view, order[0], second, metric)})"
+    yield f"{text}."
+    sizes = sorted({entry["n"] for entry in scored.values() if entry.get("n") is not None})
+    if len(sizes) > 1:
+        yield (
+            f"The arms scored different questions ({sizes[0]:,} to {sizes[-1]:,}), so their means cannot be compared; "
+            "the comparisons take only questions that both scored."
+        )
+    if not view.pairs:
+        yield "No arm is paired with another, so no difference was tested."
+
+
+def _relation(view: RunView, name: str, other: str, metric: str) -> str:
+    for pair in ((name, other), (other, name)):
+        if pair in view.pairs:
+            verdict = str(view.paired(*pair, metric).get("verdict"))
+            return f"the difference: {_WORDS.get(verdict, verdict)}"
+    return "the two were not compared"
 
 
 def _sentence(view: RunView, name: str, other: str, metric: str) -> str:
@@ -65,24 +94,33 @@ def _sentence(view: RunView, name: str, other: str, metric: str) -> str:
         return f"{name} and {other} scored no question in common."
     numbers = f"{metric} {cell_text(difference(entry))}, {_grounds(entry)}{cost}."
     verdict = str(entry.get("verdict"))
+    both = f"{name} against {other}"
     if verdict != "real":
         words = _WORDS.get(verdict, verdict)
-        both = f"{name} against {other}"
         return f"{component}, {words}: {both}, {numbers}" if component else f"{both}, {words}: {numbers}"
+    up = entry["delta"] > 0
     if not component:
-        return f"{name} {'beats' if entry['delta'] > 0 else 'loses to'} {other}: {numbers}"
-    helps = (entry["delta"] > 0) == added
-    return f"{component} {'helps' if helps else 'makes it worse'}: {name} against {other}, {numbers}"
+        return (
+            f"{name} {_verb(entry, 'beats', 'beat') if up else _verb(entry, 'loses to', 'lose to')} {other}: {numbers}"
+        )
+    worse = _verb(entry, "makes it worse", "make it worse")
+    return f"{component} {_verb(entry, 'helps', 'help') if up == added else worse}: {both}, {numbers}"
+
+
+def _verb(entry: Mapping[str, Any], said: str, plain: str) -> str:
+    """What a real difference does; only `seems to` where it does not survive the adjustment for its family."""
+    adjusted = entry.get("p_holm")
+    return said if adjusted is None or adjusted <= LEVEL else f"seems to {plain} (not once adjusted)"
 
 
 def _component(view: RunView, name: str, other: str) -> tuple[str, bool]:
-    """The factors by which the two differ, and whether the first has them; empty where both have some of their own."""
+    """The factors by which the two differ, and whether the first has them; empty where they differ in none."""
     mine, theirs = view.factors(name), view.factors(other)
-    added = [factor for factor in mine if factor not in theirs]
-    removed = [factor for factor in theirs if factor not in mine]
-    if bool(added) == bool(removed):
-        return "", True
-    return " + ".join(added or removed), bool(added)
+    added = " + ".join(factor for factor in mine if factor not in theirs)
+    removed = " + ".join(factor for factor in theirs if factor not in mine)
+    if added and removed:
+        return f"{added} in place of {removed}", True
+    return added or removed, bool(added)
 
 
 def _grounds(entry: Mapping[str, Any]) -> str:
@@ -100,18 +138,16 @@ def _grounds(entry: Mapping[str, Any]) -> str:
     if entry.get("p_holm") is not None and (entry.get("comparisons") or 0) > 1:
         parts.append(f"{probability(entry['p_holm'])} adjusted for {entry['comparisons']} comparisons")
     if verdict != "real" and entry.get("mde") is not None:
-        parts.append(f"smallest detectable difference {entry['mde']:.3f}")
+        parts.append(f"a difference below {entry['mde']:.3f} may go unseen")
     return ", ".join(parts) or _WORDS.get(verdict, verdict)
 
 
 def _cost(view: RunView, name: str, other: str) -> str:
-    """The change of the median search time, over warm rows."""
-    mine, theirs = (view.latency(arm).get("search") or {} for arm in (name, other))
-    if mine.get("p50") is None or theirs.get("p50") is None:
-        return ""
-    change = mine["p50"] - theirs["p50"]
-    more = "more" if change >= 0 else "less"
-    return f"; median search {milliseconds(abs(change))} ms {more} ({milliseconds(mine['p50'])} ms)"
+    """The median search times of the two, over warm rows."""
+    mine, theirs = ((view.latency(arm).get("search") or {}).get("p50") for arm in (name, other))
+    if mine is None or theirs is None:
+        return "; its cost cannot be told, for want of warm searches" if view.latency(name) else ""
+    return f"; median search {milliseconds(mine)} ms instead of {milliseconds(theirs)} ms"
 
 
 def comparisons(view: RunView) -> Iterator[Section]:
@@ -125,7 +161,7 @@ def comparisons(view: RunView) -> Iterator[Section]:
         blocks: list[Block] = [Sentences(_family(view, title, pairs)), Table(_COLUMNS, tuple(rows), keys=3)]
         if len(pairs) > ROWS_SHOWN:
             blocks.append(Sentences(f"{len(pairs) - ROWS_SHOWN:,} more comparisons stand in summary.json."))
-        yield Section(f"Comparisons: {title or 'outside experiments'}", (*blocks, *legend))
+        yield Section(f"Comparisons: {title or 'outside experiments'}", (*blocks, *legend), detail=True)
         legend = ()
 
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 80
 """Rows with stages; above, only the whole search is shown."""
 
+COUNTS = 6
+"""Columns before those that count whole rows."""
+
 _COLUMNS = (
     Column("configuration", numeric=False),
     Column("stage", numeric=False),
@@ -27,19 +30,22 @@ _COLUMNS = (
 
 
 def costs(view: RunView) -> Iterator[Section]:
-    """Latency by configuration and stage."""
+    """Latency of the whole search by configuration, then of each stage."""
     timed = {name: view.latency(name) for name in view.names}
     stages = {name: [stage for stage in _in_order(entry) if "p50" in entry[stage]] for name, entry in timed.items()}
-    if not any(stages.values()):
-        return
-    if sum(map(len, stages.values())) > ROWS_SHOWN:
-        stages = {name: [stage for stage in found if stage == "search"] for name, found in stages.items()}
-    rows = tuple(_row(name, stage, timed[name]) for name, found in stages.items() for stage in found)
-    sentence = (
-        "Milliseconds, percentiles by linear interpolation over warm rows. A cold row paid for loading something and "
-        "is only counted; a cached one carries the time that its stages first took."
-    )
-    yield Section("Latency", (Table(_COLUMNS, rows, keys=2), Sentences(sentence)))
+    whole = tuple(_row(name, "search", timed[name]) for name, found in stages.items() if "search" in found)
+    parts = tuple(_row(name, stage, timed[name]) for name, found in stages.items() for stage in found)
+    if whole:
+        sentence = (
+            "Milliseconds, percentiles by linear interpolation over warm rows. A cold row paid for loading something "
+            "and is only counted; a cached one carries the time that its stages first took."
+        )
+        columns = (_COLUMNS[0], *_COLUMNS[2:])
+        table = Table(columns, tuple((row[0], *row[2:]) for row in whole))
+        yield Section("Latency", (table, Sentences(sentence)))
+    if len(whole) < len(parts) <= ROWS_SHOWN:
+        table = Table(_COLUMNS[:COUNTS], tuple(row[:COUNTS] for row in parts), keys=2)
+        yield Section("Latency by stage", (table,), detail=True)
 
 
 def _in_order(entry: Mapping[str, Any]) -> list[str]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,22 @@ class Report:
     title: str
     sections: tuple[Section, ...]
 
-    def brief(self) -> Report:
-        """The report without its details."""
-        return Report(self.title, tuple(section for section in self.sections if not section.detail))
+    def brief(self, limit: int = 10) -> Report:
+        """The report without its details, no table or list longer than `limit`, and what was left out by name."""
+        sections = [section for section in self.sections if not section.detail]
+        shown = [Section(section.title, tuple(_cut(section.blocks, limit))) for section in sections]
+        left = [section.title for section in self.sections if section.detail]
+        more = (Section("Not shown here", (Sentences(f"{'; '.join(left)}."),)),) if left else ()
+        return Report(self.title, (*shown, *more))
+
+
+def _cut(blocks: tuple[Block, ...], limit: int) -> Iterator[Block]:
+    for block in blocks:
+        match block:
+            case Table() if len(block.rows) > limit:
+                yield Table(block.columns, block.rows[:limit], block.keys)
+                yield Sentences(f"{len(block.rows) - limit:,} more rows are not shown here.")
+            case Bullets() if len(block.items) > limit:
+                yield Bullets((*block.items[:limit], f"{len(block.items) - limit:,} more are not shown here."))
+            case _:
+                yield block

@@ -69,11 +69,11 @@ def _state(view: RunView) -> str:
     because = f": {cut(str(reason), ERROR_CHARACTERS)}" if reason else ""
     resume = "--rag-resume completes it" if not run.get("complete") else "every planned cell has a row"
     if view.status == "aborted":
-        return f"Aborted: it says that it runs, but its process is gone{kept}; {resume}."
+        return f"This run was aborted: run.json says that it runs, but its process is gone{kept}; {resume}."
     if view.status == "running":
         return f"Still running{kept}."
     if view.status == "failed":
-        return f"Broke off{because}{kept}; {resume}."
+        return f"Broke off{because}{kept}; {'' if run.get('complete') else 'incomplete, '}{resume}."
     if run.get("partial"):
         return "Partial: the selection left planned cells out, so no gate and no baseline takes it."
     if run.get("complete") is False:

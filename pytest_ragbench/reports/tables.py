@@ -18,6 +18,9 @@ GROUPS = (
     ("by_difficulty", "difficulty"),
     ("by_strategy", "strategy"),
 )
+FEW_CONFIGURATIONS = 3
+"""Up to so many, the suites stand in the summary of a session: they are what someone who works on one arm looks at."""
+
 WHOLE_FILE_SUITES = ("code", "canvas")
 
 _CONFIGURATION = Column("configuration", numeric=False)
@@ -85,7 +88,8 @@ def groups(view: RunView) -> Iterator[Section]:
         blocks = [_cross(view, found, title, {label: _label(label, *sizes[label]) for label in labels})]
         notes = list(_group_notes(key, labels, any(diag for _, diag in sizes.values())))
         shown = (*blocks, *((Bullets(tuple(notes)),) if notes else ()))
-        yield Section(f"By {title}: {metric}", shown, detail=key not in {"by_suite", "by_tier"})
+        detail = key != "by_suite" or len(view.names) > FEW_CONFIGURATIONS
+        yield Section(f"By {title}: {metric}", shown, detail=detail)
 
 
 def _group_size(found: Mapping[str, Mapping[str, Any]], label: str) -> tuple[int, bool]:

@@ -22,13 +22,13 @@ QUANTUM = 2.0**-QUANTUM_BITS
 """What a quantised value of 1 is worth; multiplying by it is exact."""
 
 _EXACT = 2.0**53
-_LOW_BITS = 2.0**18
+_LOW = 2.0 ** (QUANTUM_BITS // 2)  # halves a value of 1, so that both parts leave the same room for sums
 
 
 class ExactSums:
     """Cluster sums of quantised columns, ready to be multiplied by whole numbers without rounding.
 
-    Where the products could pass 2**53, every value is split as `high * 2**18 + low`, each half is multiplied exactly,
+    Where the products could pass 2**53, every value is split as `high * _LOW + low`, each half is multiplied exactly,
     and the halves are joined with a single rounding.
 
     Args:
@@ -49,10 +49,10 @@ class ExactSums:
         if largest * reach < _EXACT:
             self._parts = [(1.0, clusters.sums(values))]
             return
-        high = np.floor(values / _LOW_BITS)
-        if max(float(np.abs(high).max()), _LOW_BITS) * reach >= _EXACT:
+        high = np.floor(values / _LOW)
+        if max(float(np.abs(high).max()), _LOW) * reach >= _EXACT:
             raise StatisticsError(f"{clusters.n} questions with values up to {largest * QUANTUM:g} are too many to add")
-        self._parts = [(_LOW_BITS, clusters.sums(high)), (1.0, clusters.sums(values - high * _LOW_BITS))]
+        self._parts = [(_LOW, clusters.sums(high)), (1.0, clusters.sums(values - high * _LOW))]
 
     @property
     def sums(self) -> NDArray[np.float64]:

@@ -10,9 +10,9 @@ from pytest_ragbench.analysis.table import ABSENT, CACHED, COLD, ERRORED, RowTab
 METRICS = ("hit@1", "mrr@10")
 
 
-def ranked(file="a.md", *, pages=None, matches=(), score=0.5, id_=None):
+def ranked(file="a.md", *, pages=None, heading=(), matches=(), score=0.5, id_=None):
     return {
-        "rank": 1, "id": id_, "file": file, "pages": pages, "heading": [], "score": score,
+        "rank": 1, "id": id_, "file": file, "pages": pages, "heading": list(heading), "score": score,
         "matches": list(matches), "doc_matches": list(matches),
     }  # fmt: skip
 
@@ -97,6 +97,7 @@ def test_a_stage_that_appears_late_is_absent_from_earlier_rows():
         ([ranked("a.md")], [ranked("b.md")], False),
         ([ranked("a.md", id_="1")], [ranked("a.md", id_="2")], False),
         ([ranked("a.md", pages=[1, 2])], [ranked("a.md", pages=[1, 3])], False),
+        ([ranked("a.md", heading=["A", "B"])], [ranked("a.md", heading=["A > B"])], False),
         ([ranked("a.md"), ranked("b.md")], [ranked("b.md"), ranked("a.md")], False),
         ([ranked("a.md")], [ranked("a.md"), ranked("a.md")], False),
         ([], [], True),

@@ -1,6 +1,9 @@
 """One cell: the row of a search, of an error, of an unanswerable question, of an arm without a lane."""
 
+import asyncio
 import json
+import math
+import warnings
 
 import pytest
 
@@ -33,6 +36,11 @@ class Scripted:
         return self.result
 
 
+class Mute(Exception):  # noqa: N818
+    def __str__(self):
+        raise RuntimeError
+
+
 def run(result, question=QUESTION, configuration=CONFIGURATION, k=10, **options):
     return measure(Scripted(result), question, configuration, k=k, **options)
 
@@ -60,7 +68,7 @@ def test_the_row_has_every_key_and_ranks_with_matches():
 def test_the_ranking_is_cut_at_k_and_a_duplicate_is_kept_but_travels_once():
     measured = run(["b.md", "b.md", "a.md"], k=2)
     assert [entry["file"] for entry in measured.row["ranking"]] == ["b.md", "b.md"]
-    assert measured.chunks == (Chunk("b.md"),)
+    assert measured.chunks == (Chunk("b.md", id=chunk_name(Chunk("b.md"))),)
     assert set(measured.row["metrics"]) == set(metric_names(2))
 
 
@@ -80,6 +88,18 @@ def test_stages_are_lists_of_ids_and_their_chunks_travel_too():
     measured = run({"chunks": ["a.md"], "stages": {"fusion": ["b.md", "a.md"]}})
     ids = {chunk.file: chunk_name(chunk) for chunk in measured.chunks}
     assert measured.row["stages"] == {"fusion": [ids["b.md"], ids["a.md"]]}
+
+
+def test_two_files_may_count_their_chunks_alike_and_both_travel():
+    mine, theirs = ({"file": file, "id": 1, "text": f"of {file}"} for file in ("a.md", "b.md"))
+    for result in ([mine, theirs], {"chunks": [mine], "stages": {"fusion": [mine, theirs]}}):
+        assert [(chunk.id, chunk.file) for chunk in run(result).chunks] == [("1", "a.md"), ("1", "b.md")]
+
+
+@pytest.mark.parametrize("name", ["", math.nan, None])
+def test_an_id_that_names_nothing_is_none(name):
+    entries = run([{"file": "a.md", "id": name}, {"file": "b.md", "id": name}]).row["ranking"]
+    assert [entry["id"] for entry in entries] == [chunk_name(Chunk("a.md")), chunk_name(Chunk("b.md"))]
 
 
 def test_extras_stand_in_the_row_only_when_they_are_reported():
@@ -119,16 +139,80 @@ def test_a_result_that_is_no_ranking_is_an_error_row():
 
 
 def test_an_error_that_cannot_be_shown_or_is_endless_still_gives_a_row():
-    class Mute(Exception):  # noqa: N818
-        def __str__(self):
-            raise RuntimeError
-
     assert run(Mute()).row["error"] == "Mute: (its message could not be shown)"
     assert len(run(ValueError("x" * 10_000)).row["error"]) == ERROR_CHARACTERS
     canonical.dumps(run(ValueError("\ud800")).row).encode("utf-8")
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, pytest.skip.Exception, pytest.fail.Exception])
+def test_a_group_tells_the_errors_in_it_and_not_only_their_number():
+    inner = ExceptionGroup("lanes", [OSError("no index"), Mute()])
+    group = ExceptionGroup("unhandled errors in a TaskGroup", [ConnectionError("refused"), inner])
+    assert run(group).row["error"] == (
+        "ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions) [ConnectionError: refused; "
+        "ExceptionGroup: lanes (2 sub-exceptions) [OSError: no index; Mute: (its message could not be shown)]]"
+    )
+    deep = OSError("x" * 10_000)
+    for _ in range(200):
+        deep = ExceptionGroup("g", [deep] * 20)
+    assert len(run(deep).row["error"]) <= ERROR_CHARACTERS
+
+
+def endless(query):
+    return endless(query)
+
+
+def warns(_query):
+    warnings.warn("old", DeprecationWarning, stacklevel=1)
+    return []
+
+
+def breaks_off(_query):
+    yield "a.md"
+    raise LookupError("shard 2 is gone")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("pipeline", "said"),
+    [
+        (endless, "RecursionError: maximum recursion depth exceeded"),
+        (warns, "DeprecationWarning: old"),
+        (breaks_off, "LookupError: shard 2 is gone"),
+        (lambda _: (_ for _ in ()).throw(StopIteration("done")), "RuntimeError: generator raised StopIteration"),
+        (lambda _: {"chunks": [], "gate": {"n": 10**5_000}}, "PipelineError: gate.n is a whole number of 16,610 bits"),
+        (lambda _: [{"file": "a.md", "pages": [1, 10**5_000]}], "PipelineError: chunks[0].pages is a whole number"),
+        (lambda _: [{"file": "a.md", "pages": ["9" * 5_000]}], "PipelineError: chunks[0].pages must be a whole number"),
+    ],
+)
+def test_whatever_goes_wrong_in_a_search_is_a_row_that_can_be_written(pipeline, said):
+    row = measure(pipeline, QUESTION, Configuration("R0", "R0"), k=10).row
+    assert row["error"].startswith(said)
+    assert canonical.loads(canonical.dumps(row)) == row
+
+
+def test_a_pipeline_that_exits_or_was_cancelled_has_failed():
+    assert run(SystemExit(3)).row["error"] == "SystemExit: 3"
+    assert run(asyncio.CancelledError("timeout")).row["error"] == "CancelledError: timeout"
+
+
+def test_memory_that_ran_out_is_an_error_row():
+    assert run(MemoryError()).row["error"] == "MemoryError: "
+
+
+def test_hostile_and_huge_texts_travel_whole():
+    texts = ["\ud800 half", "a\0b\r\n", "\u202e", "ä" * 10_000_000]
+    measured = run([{"file": f"{index}.md", "text": text} for index, text in enumerate(texts)])
+    lines = [canonical.loads(chunk_line(chunk)) for chunk in measured.chunks]
+    assert [line["text"] for line in lines] == ["\\ud800 half", *texts[1:]]
+    assert all("\n" not in chunk_line(chunk) for chunk in measured.chunks)
+
+
+def test_ten_thousand_chunks_are_cut_at_k():
+    measured = run([f"{number}.md" for number in range(10_000)])
+    assert (len(measured.row["ranking"]), len(measured.chunks)) == (10, 10)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, pytest.skip.Exception, pytest.fail.Exception])
 def test_interrupts_and_pytests_own_outcomes_pass_through(error):
     with pytest.raises(error):
         run(error("stop"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_ragbench.execution.document_ids import check_id, document_file, document_id
@@ -28,6 +28,8 @@ def test_an_ordinary_id_is_its_own_file(plain):
         ("..", "%2E%2E"),
         (".", "%2E"),
         ("a\x00b", "a%00b"),
+        ("\x85", "%C2%85"),
+        ("\u2003", "%E2%80%83"),
         ("100%", "100%25"),
         ("%2E%2E", "%252E%252E"),
     ],
@@ -37,6 +39,7 @@ def test_loc_08_an_id_that_is_no_path_below_a_root_is_percent_encoded(unsafe, fi
 
 
 @given(ids)
+@example("\x85")
 def test_every_id_has_a_safe_file_and_comes_back(name):
     assert check_file(document_file(name)) is None
     assert document_id(document_file(name)) == name

@@ -55,6 +55,7 @@ def test_gzip_is_known_by_its_bytes_whatever_the_name(tmp_path):
         ("q Q0 a doc 1 1 t", "7 columns"),
         ("q,Q0,a,1,1,t", "1 columns"),
         ("q Q0 a first 1 t", "the rank (fourth column) is 'first'"),
+        (f"q Q0 a {'9' * 5_000} 1 t", "the rank (fourth column) is '999"),
         ("q Q0 a 1 high t", "the score (fifth column) is 'high'"),
         ("q Q0 a 1 nan t", "no finite number"),
         ("q Q0 a 1 inf t", "no finite number"),

@@ -19,6 +19,8 @@ class Recording:
         self.calls.append(overrides)
         if overrides.get("rerank") == "broken":
             raise OSError("no weights")
+        if overrides.get("rerank") == "exits":
+            raise SystemExit(3)
         return []
 
 
@@ -45,6 +47,10 @@ def test_one_search_serves_several_keys():
 
 def test_a_warm_up_that_fails_is_told_and_raises_nothing():
     assert warmed(arms({"rerank": "broken"}), ("rerank",))[0] == ("rerank=broken (failed: OSError: no weights)",)
+
+
+def test_a_warm_up_that_exits_ends_nothing():
+    assert warmed(arms({"rerank": "exits"}), ("rerank",))[0] == ("rerank=exits (failed: SystemExit: 3)",)
 
 
 def test_an_arm_that_does_not_search_is_not_warmed():

@@ -30,8 +30,7 @@ documents = st.integers(0, 30).map(lambda number: f"d{number:02d}")
 
 def scored(relevant: list[str], ranking: list[str]) -> dict[str, float]:
     gold = compile_gold([GoldSource(Locator(document)) for document in relevant])
-    found = [match(Chunk(document), gold) for document in ranking]
-    return score([one for one, _ in found], [two for _, two in found], gold, K)
+    return score(*match([Chunk(document) for document in ranking], gold), gold, K)
 
 
 @given(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,7 +46,43 @@ def test_nuggets_come_before_the_sentences_of_the_answer():
     assert claims_of(Question("q-0001", "?", "lexical", "T1")) == ()
 
 
+@pytest.mark.parametrize(
+    ("nuggets", "answer", "claims"),
+    [
+        ((), "No.", ()),
+        (("of the and", "\u3002"), None, ()),
+        (("it is so", "bisection halves"), "Other words.", ("bisection halves",)),
+        (("it is so",), "It is. Newton diverges.", ("Newton diverges.",)),
+    ],
+)
+def test_met_10_what_no_text_could_fail_to_cover_is_no_claim_and_no_vacuous_one_enters_the_mean(
+    nuggets, answer, claims
+):
+    question = Question("q-0001", "?", "lexical", "T1", nuggets=nuggets, answer=answer)
+    assert claims_of(question) == claims
+
+
 @given(st.lists(st.text(max_size=30), max_size=4), st.lists(st.text(max_size=30), max_size=7))
 def test_more_text_never_lowers_it(claims, contexts):
     less, more = faithfulness(claims, contexts[:-1]), faithfulness(claims, contexts)
     assert 0.0 <= less <= more + 1e-12 <= 1.0 + 2e-12
+
+
+def test_long_texts_are_not_kept_in_memory():
+    # 40 texts of 5,000 words of their own: some 600 kB each as a set of words.
+    texts = [" ".join(f"w{number}x{word}" for word in range(5000)) for number in range(40)]
+    faithfulness(["bisection halves"], texts[:1])
+    tracemalloc.start()
+    for text in texts:
+        faithfulness(["bisection halves"], [text])
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 1e6
+
+
+@pytest.mark.parametrize("covered", [[1, 2, 3], [3, 1, 1, 2], [2, 2, 2, 2, 1, 1]])
+def test_the_mean_is_rounded_once_whatever_the_order_of_the_claims(covered):
+    # Three words a claim, of which 1, 2 or 3 are covered.
+    claims = [f"w1 {'w2' if words > 1 else 'x'} {'w3' if words > 2 else 'y'}" for words in covered]
+    expected = float(sum(Fraction(words / 3) for words in covered)) / len(covered)
+    assert faithfulness(claims, ["w1 w2 w3"]) == faithfulness(claims[::-1], ["w1 w2 w3"]) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import log2
 
 import pytest
@@ -26,8 +27,8 @@ def chunk(text: str) -> Chunk:
 
 def scored(gold: list[GoldSource], ranking: list[str | Chunk], k: int = 10) -> dict[str, float]:
     compiled = compile_gold(gold)
-    found = [match(entry if isinstance(entry, Chunk) else chunk(entry), compiled) for entry in ranking]
-    return score([one for one, _ in found], [two for _, two in found], compiled, k)
+    chunks = [entry if isinstance(entry, Chunk) else chunk(entry) for entry in ranking]
+    return score(*match(chunks, compiled), compiled, k)
 
 
 def names(k: int = 10) -> tuple[str, ...]:
@@ -141,6 +142,23 @@ def test_document_level_asks_for_the_file_alone():
 
 def test_ranks_below_k_are_ignored():
     assert scored([source("a.md")], ["x.md", "y.md", "z.md", "a.md"], k=3)["recall@3"] == 0.0
+
+
+@pytest.mark.parametrize("k", [0, -1])
+@pytest.mark.parametrize("gold", [[], [source("a.md")]])
+def test_a_depth_below_one_is_refused_and_cuts_nothing_off(k, gold):
+    with pytest.raises(ValueError, match=f"at 1 or deeper, found k = {k}"):
+        scored(gold, ["a.md", "b.md"], k=k)
+
+
+@given(st.sets(st.integers(1, 12), min_size=1))
+def test_gains_are_added_with_one_rounding(ranks):
+    gold = [source(f"{rank}.md") for rank in ranks]
+    ranking = [f"{rank}.md" if rank in ranks else "x.md" for rank in range(1, 13)]
+    gain, ideal = (
+        float(sum(Fraction(1 / log2(rank + 1)) for rank in counted)) for counted in (ranks, range(1, len(ranks) + 1))
+    )
+    assert scored(gold, ranking, k=12)["ndcg@12"] == gain / ideal
 
 
 sources = st.integers(0, 5)

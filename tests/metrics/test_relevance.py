@@ -9,13 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ragbench.contract import Chunk
+from pytest_ragbench.metrics import relevance
 from pytest_ragbench.metrics.relevance import compile_gold, match
 from pytest_ragbench.questions.model import GoldSource, Locator
 
 
+def matched(chunk: Chunk, *sources: GoldSource) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Indexes of the sources that a chunk satisfies, and of those that its file does."""
+    (by_chunk,), (by_file,) = match([chunk], compile_gold(sources))
+    return by_chunk, by_file
+
+
 def satisfies(chunk: Chunk, *locators: Locator) -> bool:
-    gold = compile_gold([GoldSource(locators[0], alternatives=locators[1:])])
-    return match(chunk, gold)[0] == (0,)
+    return matched(chunk, GoldSource(locators[0], alternatives=locators[1:]))[0] == (0,)
 
 
 COMPOSED, DECOMPOSED = "Notes/R\u00e9sum\u00e9.md", "Notes/Re\u0301sume\u0301.md"
@@ -128,21 +134,40 @@ def test_with_pages_and_heading_either_is_enough_but_pages_are_needed(chunk, exp
 
 
 def test_any_alternative_satisfies_its_entry_once():
-    gold = compile_gold([GoldSource(Locator("a.md"), alternatives=(Locator("b.md"), Locator("A.MD")))])
-    assert match(Chunk("a.md"), gold) == ((0,), (0,))
-    assert match(Chunk("b.md"), gold) == ((0,), (0,))
-    assert match(Chunk("c.md"), gold) == ((), ())
+    either = GoldSource(Locator("a.md"), alternatives=(Locator("b.md"), Locator("A.MD")))
+    assert matched(Chunk("a.md"), either) == ((0,), (0,))
+    assert matched(Chunk("b.md"), either) == ((0,), (0,))
+    assert matched(Chunk("c.md"), either) == ((), ())
+
+
+def test_two_alternatives_that_hold_at_once_are_one_source():
+    either = GoldSource(Locator("b.pdf", (1, 3)), alternatives=(Locator("b.pdf", (3, 5)),))
+    assert matched(Chunk("b.pdf", (3, 3)), either) == ((0,), (0,))
 
 
 def test_a_chunk_off_the_page_still_satisfies_the_document():
-    gold = compile_gold([GoldSource(Locator("b.pdf", pages=(5, 6))), GoldSource(Locator("b.pdf"))])
-    assert match(Chunk("b.pdf", pages=(9, 9)), gold) == ((1,), (0, 1))
+    sources = GoldSource(Locator("b.pdf", pages=(5, 6))), GoldSource(Locator("b.pdf"))
+    assert matched(Chunk("b.pdf", pages=(9, 9)), *sources) == ((1,), (0, 1))
 
 
 def test_one_chunk_may_satisfy_several_sources_named_in_ascending_order():
-    sources = [Locator("b.pdf", pages=(6, 7)), Locator("b.pdf"), Locator("x.md"), Locator("b.pdf", heading=("Ch 1",))]
-    gold = compile_gold([GoldSource(locator) for locator in sources])
-    assert match(Chunk("b.pdf", pages=(6, 6), heading=("Ch 1",)), gold) == ((0, 1, 3), (0, 1, 3))
+    locators = [Locator("b.pdf", pages=(6, 7)), Locator("b.pdf"), Locator("x.md"), Locator("b.pdf", heading=("Ch 1",))]
+    chunk = Chunk("b.pdf", pages=(6, 6), heading=("Ch 1",))
+    assert matched(chunk, *map(GoldSource, locators)) == ((0, 1, 3), (0, 1, 3))
+
+
+def test_a_ranking_is_matched_rank_by_rank():
+    gold = compile_gold([GoldSource(Locator("b.pdf", pages=(5, 6))), GoldSource(Locator("a.md"))])
+    ranking = [Chunk("x.md"), Chunk("b.pdf", pages=(9, 9)), Chunk("a.md"), Chunk("b.pdf", pages=(6, 9)), Chunk("a.md")]
+    assert match(ranking, gold) == ([(), (), (1,), (0,), (1,)], [(), (0,), (1,), (0,), (1,)])
+    assert match([], gold) == ([], [])
+
+
+def test_a_pipeline_that_invents_file_names_without_end_fills_no_memory():
+    gold = compile_gold([GoldSource(Locator("A.md"))])
+    match([Chunk(f"{number}.md") for number in range(relevance._CACHED + 10)], gold)
+    assert len(relevance._folded) <= relevance._CACHED
+    assert match([Chunk("a.MD")], gold) == ([(0,)], [(0,)])
 
 
 segments = st.text(st.characters(blacklist_characters="/\\", blacklist_categories=("Cs",)), min_size=1, max_size=6)

@@ -1,9 +1,11 @@
 """`ragbench report RUN`, `ragbench show RUN` and `show RUN --question ID`."""
 
+import json
+
 import pytest
 
 from pytest_ragbench.errors import RecordError, UsageError
-from pytest_ragbench.reports.commands import render_for_terminal, render_misses, report_run, show_run
+from pytest_ragbench.reports.commands import MISSES_SHOWN, render_for_terminal, render_misses, report_run, show_run
 
 
 def test_report_prints_report_md(recorded):
@@ -21,9 +23,10 @@ def test_report_prints_report_md(recorded):
 def test_show_prints_the_whole_report_and_the_session_only_its_summary(recorded):
     record = recorded()
     whole, brief = show_run("last", record.folder.parent, width=120), render_for_terminal(record, 120)
-    assert "Recall by hop" in whole
-    assert "Recall by hop" not in brief
-    assert "In words" in brief
+    assert "\nRecall by hop\n" in whole
+    assert "\nRecall by hop\n" not in brief
+    assert "\nIn words\n" in brief
+    assert brief.endswith(f"`ragbench show {record.run['run_id']}` prints all of it.\n")
 
 
 def test_one_question_shows_the_ranked_list_beside_its_gold(recorded):
@@ -60,12 +63,12 @@ def test_unknown_names_are_refused_with_suggestions(recorded):
         report_run("nowhere", runs)
 
 
-def test_misses_are_the_questions_that_lack_a_required_source(recorded):
+def test_misses_are_the_first_questions_that_lack_a_required_source(recorded):
     record = recorded()
-    complete = {row["question"] for row in record.rows() if row["metrics"]["complete@10"] == 0}
-    text = render_misses(record, 120)
-    assert complete
-    assert all(line.split(":")[0] in complete for line in text.splitlines() if line.startswith("lex-"))
+    missed = sorted({row["question"] for row in record.rows() if row["metrics"]["complete@10"] == 0})
+    assert len(missed) > MISSES_SHOWN
+    titles = [line.split(":")[0] for line in render_misses(record, 120).splitlines() if line.startswith("lex-")]
+    assert titles == missed[:MISSES_SHOWN]
 
 
 def test_a_heading_and_a_single_page_read_as_a_place(recorded):
@@ -73,6 +76,35 @@ def test_a_heading_and_a_single_page_read_as_a_place(recorded):
 
     assert place("b.pdf", [5, 5], ["Ch 4", "Bisection"]) == "b.pdf p. 5, Ch 4 > Bisection"
     assert place("a.md", None, ()) == "a.md"
+
+
+DAMAGED = {
+    "summary.json": [
+        {"results": {"R0-bm25": {"overall": [1]}}},
+        {"results": {"R0-bm25": {"rows": 3}}},
+        {"results": [1]},
+        {"latency": {"R0-bm25": 1}, "results": {"R0-bm25": {}}},
+        {"schema_version": 2},
+        {"schema_version": True},
+    ],
+    "per_query.jsonl": [
+        {"question": "lex-0002", "configuration": "R0-bm25", "ranking": [{}]},
+        {"question": "lex-0002", "configuration": "R0-bm25", "ranking": 3},
+        {"question": "lex-0002"},
+    ],
+    "chunks.jsonl": [{}, {"id": []}],
+}
+
+
+def test_rec_02_strict_json_that_no_run_wrote_is_a_sentence_and_no_traceback(recorded):
+    folder = recorded().folder
+    for file, contents in DAMAGED.items():
+        whole = (folder / file).read_bytes()
+        for content in contents:
+            (folder / file).write_text(json.dumps(content) + "\n")
+            with pytest.raises(RecordError, match=r"names no cell|is not what a run writes|schema_version (2|True)"):
+                show_run("last", folder.parent, question=None if file == "summary.json" else "lex-0002")
+        (folder / file).write_bytes(whole)
 
 
 def test_the_command_line_prints_the_same_texts(recorded, tmp_path, monkeypatch, capsys):

@@ -54,7 +54,7 @@ def test_the_opening_says_what_ran_on_what_and_how_often_the_test_split_was_open
         ({"partial": True, "complete": False}, "done", "Partial: the selection left planned cells out"),
         ({"complete": False}, "done", "Incomplete: 0 planned cells without a row; --rag-resume completes it."),
         ({"reason": "interrupted"}, "failed", "Broke off: interrupted"),
-        ({}, "aborted", "Aborted: it says that it runs, but its process is gone"),
+        ({}, "aborted", "This run was aborted: run.json says that it runs, but its process is gone"),
         ({}, "running", "Still running"),
     ],
 )
@@ -106,8 +106,8 @@ def test_a_component_that_helps_is_said_in_words_with_its_cost(recorded):
     assert entry["verdict"] == "real"
     line = next(line for line in words(report_of(record)) if line.startswith("dense helps"))
     assert line.startswith(f"dense helps: R2-hybrid against R0-bm25, ndcg@10 +{entry['delta']:.3f} [+")
-    # 10 + 30 x 0.95 ms against 10 + 30 x 0.3 ms.
-    assert line.endswith("; median search 19.5 ms more (38.5 ms).")
+    # 10 + 30 x 0.95 ms and 10 + 30 x 0.3 ms.
+    assert line.endswith("; median search 38.5 ms instead of 19.0 ms.")
 
 
 def test_a_component_left_out_is_judged_by_the_sign_of_its_absence(recorded):
@@ -119,12 +119,83 @@ def test_a_component_left_out_is_judged_by_the_sign_of_its_absence(recorded):
     assert any(line.startswith("dense helps: -dense against full, ndcg@10 -0.") for line in lines)
 
 
-def test_arms_that_differ_both_ways_beat_each_other_by_name(recorded):
+def test_a_component_in_place_of_another_is_judged_and_arms_without_factors_beat_each_other_by_name(recorded):
     arms = (
-        Configuration("sparse", "sparse", {"share": 0.95}, ("sparse",)),
-        Configuration("dense", "dense", {"share": 0.3}, ("dense",), ("sparse",)),
+        Configuration("R0", "R0", {"share": 0.95}, ("sparse",)),
+        Configuration("R1", "R1", {"share": 0.3}, ("dense",), ("R0",)),
+        Configuration("R2", "R2", {"share": 0.95}, ("dense",), ("R1",)),
     )
-    assert any(line.startswith("dense loses to sparse: ndcg@10 -") for line in words(report_of(recorded(arms=arms))))
+    lines = list(words(report_of(recorded(arms=arms))))
+    assert any(line.startswith("dense in place of sparse makes it worse: R1 against R0, ndcg@10 -") for line in lines)
+    assert any(line.startswith("R2 beats R1: ndcg@10 +") for line in lines)
+
+
+def arms_of(means, paired=None, factors=None, latency=None):
+    """The sentences of a report over arms with these (mean, n), one pair of which has this entry."""
+    results = {
+        name: {"overall": {"ndcg@10": {"mean": mean, "low": 0.0, "high": 1.0, "n": n}}, "paired": {}}
+        for name, (mean, n) in means.items()
+    }
+    for (name, other), entry in (paired or {}).items():
+        results[name]["paired"][other] = {"ndcg@10": {**PAIR, **entry}}
+    configurations = [{"name": name, "factors": (factors or {}).get(name, [])} for name in means]
+    run = {"run_id": "r", "status": "done", "started_at": "t", "configurations": configurations}
+    return section(build(run, {"results": results, "latency": latency or {}}), "In words").blocks[0].items
+
+
+PAIR = {
+    "delta": 0.1, "low": 0.05, "high": 0.2, "n": 40, "verdict": "real", "p_sign_flip": 0.03, "p_smallest": 0.001,
+    "p_mcnemar": None, "p_holm": 0.03, "mde": 0.04, "differing": 20, "comparisons": 1,
+}  # fmt: skip
+
+
+def test_the_highest_mean_is_told_with_what_is_known_of_its_lead():
+    means = {"A": (0.5, 40), "B": (0.7, 40), "C": (0.6, 40)}
+    assert arms_of(means) == (
+        "Highest ndcg@10: B, 0.700 [0.000, 1.000]; next C, 0.600 [0.000, 1.000] (the two were not compared).",
+        "No arm is paired with another, so no difference was tested.",
+    )
+    for pair in (("B", "C"), ("C", "B")):
+        first = arms_of(means, {pair: {"verdict": "not resolved"}})[0]
+        assert first.endswith("next C, 0.600 [0.000, 1.000] (the difference: not resolved).")
+    assert arms_of({"A": (0.7, 40), "B": (0.7, 40)})[0] == "Highest ndcg@10: A, B, 0.700 [0.000, 1.000]."
+    assert arms_of({"A": (0.7, 40)}) == ("A: ndcg@10 0.700 [0.000, 1.000]; nothing to compare it with.",)
+
+
+def test_met_15_means_over_different_questions_are_called_incomparable():
+    assert arms_of({"A": (0.5, 40), "B": (0.7, 25)}, {("B", "A"): {}})[1] == (
+        "The arms scored different questions (25 to 40), so their means cannot be compared; the comparisons take only "
+        "questions that both scored."
+    )
+
+
+@pytest.mark.parametrize(
+    ("delta", "factors", "expected"),
+    [
+        (0.1, {"B": ["rerank"]}, "rerank seems to help (not once adjusted): B against A, ndcg@10 +0.100"),
+        (-0.1, {"B": ["rerank"]}, "rerank seems to make it worse (not once adjusted): B against A, ndcg@10 -0.100"),
+        (0.1, {}, "B seems to beat (not once adjusted) A: ndcg@10 +0.100"),
+    ],
+)
+def test_sta_14_a_difference_that_does_not_survive_the_adjustment_only_seems_to_be_there(delta, factors, expected):
+    entry = {"delta": delta, "p_holm": 0.06, "comparisons": 2}
+    line = arms_of({"A": (0.5, 40), "B": (0.6, 40)}, {("B", "A"): entry}, factors)[1]
+    assert line.startswith(expected)
+    assert "p 0.0300, 0.0600 adjusted for 2 comparisons" in line
+
+
+def test_sta_14_of_very_many_comparisons_the_real_ones_are_told_and_the_rest_counted():
+    means = {f"F{number}": (number / 100, 40) for number in range(20)}
+    pairs = {(f"F{n}", "F0"): {"verdict": "real" if n > 16 else "not resolved"} for n in range(1, 20)}
+    lines = arms_of(means, pairs)
+    assert [line.split()[0] for line in lines[1:4]] == ["F17", "F18", "F19"]
+    assert lines[-1] == "7 more comparisons stand below and in summary.json."
+
+
+def test_a_cost_that_was_not_measured_is_called_unknown():
+    latency = {"A": {"_rows": {"warm": 0, "cold": 1}}, "B": {"search": {"p50": 3.0}, "_rows": {}}}
+    line = arms_of({"A": (0.5, 40), "B": (0.6, 40)}, {("B", "A"): {}}, latency=latency)[1]
+    assert line.endswith("; its cost cannot be told, for want of warm searches.")
 
 
 def test_an_inert_arm_is_named_as_such(recorded):
@@ -197,16 +268,17 @@ def test_met_16_recall_by_hop_and_twins_and_page_spans(recorded):
 
 def test_sta_12_latency_names_its_definition_and_counts_cold_rows(recorded):
     report = report_of(recorded())
-    rows = table(report, "Latency")
-    assert [(row["configuration"], row["stage"]) for row in rows[:2]] == [("R0-bm25", "search"), ("R0-bm25", "sparse")]
-    assert (rows[0]["p50 ms"].value, rows[0]["warm"], rows[0]["cold"]) == (19.0, 40, 0)
+    (row, *_) = table(report, "Latency")
+    assert (row["configuration"], row["p50 ms"].value, row["warm"], row["cold"]) == ("R0-bm25", 19.0, 40, 0)
+    stages = [(row["configuration"], row["stage"], row["p50 ms"].value) for row in table(report, "Latency by stage")]
+    assert stages[:2] == [("R0-bm25", "search", 19.0), ("R0-bm25", "sparse", 2.0)]
     assert any("linear interpolation over warm rows" in line for line in words(report))
 
 
 def test_what_is_absent_has_no_section():
     run = {"run_id": "r", "status": "done", "started_at": "t"}
     report = build(run, {"results": {"A": {"overall": {"map@10": {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 3}}}}})
-    assert [section.title for section in report.sections] == ["What ran", "Results"]
+    assert [section.title for section in report.sections] == ["What ran", "In words", "Results"]
     assert "map@10" in render_markdown(report)  # REC-02: a metric that this version does not know
 
 

@@ -40,11 +40,24 @@ def test_a_wide_terminal_keeps_the_main_table_whole_and_a_narrow_one_repeats_its
 
 def test_brief_leaves_the_details_to_report_md(recorded):
     report = report_of(recorded())
-    left = [section.title for section in report.sections if section not in report.brief().sections]
-    assert left == ["Chunk and document level", "Recall by hop"]
+    *shown, more = report.brief().sections
+    assert [section.title for section in shown] == ["What ran", "In words", "Results", "By suite: ndcg@10", "Latency"]
+    assert more.blocks == (
+        Sentences("Comparisons: ladder; By tier: ndcg@10; Chunk and document level; Recall by hop; Latency by stage."),
+    )
 
 
-def test_a_hostile_text_stays_on_its_line():
+def test_the_summary_of_a_session_fits_two_screens_of_80_columns_whatever_the_number_of_arms_and_errors(recorded):
+    assert len(render_terminal(report_of(recorded()).brief(), 80).splitlines()) <= 100
+    table = Table((Column("q", numeric=False),), tuple((str(number),) for number in range(64)))
+    bullets = Bullets(tuple(map(str, range(256))))
+    (section,) = Report("t", (Section("s", (table, bullets)),)).brief().sections
+    assert [len(block.rows) for block in section.blocks if isinstance(block, Table)] == [10]
+    assert Sentences("54 more rows are not shown here.") in section.blocks
+    assert section.blocks[-1].items[-1] == "246 more are not shown here."
+
+
+def test_rpt_01_a_hostile_text_stays_on_its_line():
     table = Table((Column("q", numeric=False), Column("n")), (("a\nb\x1b[2J\u202e" + "x" * 500, 1),))
     text = render_terminal(Report("t", (Section("s", (table, Bullets(("c\rd",)), Sentences("e\0f"))),)), 80)
     assert not any(ord(character) < 32 and character != "\n" for character in text)

@@ -35,6 +35,11 @@ def test_sta_07_one_question_is_indeterminate():
     assert found.p_mcnemar is None
 
 
+def test_scores_within_the_tolerance_are_neither_gained_nor_lost():
+    found = comparison([0.3] * 8, [0.3 + 9e-10, 0.3 - 9e-10] * 4, binary=False)
+    assert (found.gained, found.lost, found.differing, found.verdict) == (0, 0, 0, "no difference")
+
+
 @pytest.mark.parametrize(("one_way", "verdict"), [(5, "unresolvable"), (6, "real")])
 def test_sta_14_five_differing_questions_cannot_tell_six_can(one_way, verdict):
     assert comparison([1] * one_way + [1] * 10, [0] * one_way + [1] * 10).verdict == verdict

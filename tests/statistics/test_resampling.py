@@ -127,10 +127,10 @@ def test_another_seed_draws_other_resamples():
 
 
 def test_a_set_of_150_000_questions_is_estimated():
-    # 150,000 * 2**36 passes 2**53, where float64 stops to count by one.
-    values = np.full((150_000, 1), 2.0**36 - 1)
+    # 150,000 * 2**41 passes 2**53, where float64 stops to count by one.
+    values = np.full((150_000, 1), 2.0**41 - 1)
     found = Resamples(Clusters.of([f"f{number % 7}" for number in range(150_000)]), Draws(SEED, 4)).estimate(values)
-    assert [found.mean[0], found.low[0], found.high[0]] == pytest.approx([1 - 2.0**-36] * 3, abs=1e-15)
+    assert [found.mean[0], found.low[0], found.high[0]] == pytest.approx([1 - 2.0**-41] * 3, abs=1e-15)
 
 
 def test_five_thousand_questions_need_less_than_a_hundred_megabytes():
