@@ -187,7 +187,7 @@ def _measured(
     *,
     cold: bool = False,
 ) -> Measured:
-    gold = compile_gold(question.gold)
+    gold = compile_gold(question.gold, suite=question.suite)
     chunks = [named(chunk) for chunk in result.chunks[:k]]
     matched = match(chunks, gold)
     row = {

@@ -2,7 +2,8 @@
 
 A chunk satisfies a locator when its file matches and, where the locator names pages or a heading, its page range
 overlaps the pages (both ends included) or its heading path begins with the heading, component by component. With both
-given, either one is enough; but a chunk without pages never satisfies a locator that names pages.
+given, either one is enough; but a chunk without pages never satisfies a locator that names pages. In the suites
+`WHOLE_FILE` a heading in a file that is no Markdown is not asked for: finding the file is what they measure.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_ragbench import canonical
+from pytest_ragbench.questions.suites import WHOLE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_ragbench.contract import Chunk
-    from pytest_ragbench.questions.model import GoldSource
+    from pytest_ragbench.questions.model import GoldSource, Locator
 
 # Folding costs more than the whole comparison, and a run folds the same few thousand paths millions of times.
 _CACHED = 65_536
+
+_MARKDOWN = (".md", ".markdown")
 
 
 class _FoldedPaths(dict[str, str]):
@@ -99,14 +103,14 @@ class CompiledGold:
     files: Mapping[str, GoldFile]
 
 
-def compile_gold(gold: Sequence[GoldSource]) -> CompiledGold:
-    """Fold a question's gold sources and index them by file."""
+def compile_gold(gold: Sequence[GoldSource], *, suite: str | None = None) -> CompiledGold:
+    """Fold the gold sources of a question of a suite and index them by file."""
     places: dict[str, list[Place]] = {}
     documents: set[frozenset[str]] = set()
     for source, entry in enumerate(gold):
         paths = [_folded[locator.file] for locator in entry.locators]
         for path, locator in zip(paths, entry.locators, strict=True):
-            places.setdefault(path, []).append(Place(source, locator.pages, fold_heading_path(tuple(locator.heading))))
+            places.setdefault(path, []).append(Place(source, locator.pages, _heading(locator, path, suite)))
         if entry.required:
             documents.add(frozenset(paths))
     return CompiledGold(
@@ -115,6 +119,12 @@ def compile_gold(gold: Sequence[GoldSource]) -> CompiledGold:
         documents=len(documents),
         files={path: _gold_file(found) for path, found in places.items()},
     )
+
+
+def _heading(locator: Locator, path: str, suite: str | None) -> tuple[str, ...]:
+    if suite in WHOLE_FILE and not path.endswith(_MARKDOWN):
+        return ()
+    return fold_heading_path(tuple(locator.heading))
 
 
 def _gold_file(places: Sequence[Place]) -> GoldFile:

@@ -50,7 +50,7 @@ BUILT_IN = {
 """The nine built-in suites in the order reports use; the targets add up to 500."""
 
 WHOLE_FILE = frozenset({"code", "canvas"})
-"""Suites whose heading locators match the whole file: chunk-level scores there measure finding the file."""
+"""Suites whose heading locators, in files that are no Markdown, match the whole file: they measure finding the file."""
 
 MARKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 """What `-m` can say, matched whole; also a file name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_ragbench.questions.suites import WHOLE_FILE
 from pytest_ragbench.reports.model import Bullets, Cell, Column, Number, Section, Sentences, Share, Table
 from pytest_ragbench.reports.text import plural
 from pytest_ragbench.reports.view import MANY_CONFIGURATIONS, RunView, estimate
@@ -20,8 +21,6 @@ GROUPS = (
 )
 FEW_CONFIGURATIONS = 3
 """Up to so many, the suites stand in the summary of a session: they are what someone who works on one arm looks at."""
-
-WHOLE_FILE_SUITES = ("code", "canvas")
 
 _CONFIGURATION = Column("configuration", numeric=False)
 
@@ -125,11 +124,11 @@ def _group_notes(key: str, labels: list[str], diag: bool) -> Iterator[str]:
         return
     if diag:
         yield "diag: fewer than 30 scored questions, a diagnostic and not a result."
-    whole = [label for label in labels if label in WHOLE_FILE_SUITES]
+    whole = [label for label in labels if label in WHOLE_FILE]
     if whole:
         yield (
-            f"{' and '.join(whole)}: a heading locator there matches the whole file, so chunk-level scores measure "
-            "finding the file."
+            f"{' and '.join(whole)}: a heading locator in code, a notebook or a canvas matches the whole file, so "
+            "chunk-level scores measure finding the file."
         )
 
 

@@ -104,6 +104,24 @@ def test_loc_06_a_heading_matches_when_its_components_begin_the_path(gold, chunk
     assert satisfies(Chunk("a.md", heading=chunk), Locator("a.md", heading=gold)) is expected
 
 
+@pytest.mark.parametrize(
+    ("suite", "file", "expected"),
+    [
+        ("code", "solver.py", True),
+        ("canvas", "maps/ode.canvas", True),
+        ("code", "lab.IPYNB", True),
+        ("code", "notes/solver.md", False),
+        ("lexical", "solver.py", False),
+        (None, "solver.py", False),
+    ],
+)
+def test_in_code_and_canvas_suites_a_heading_outside_markdown_matches_the_whole_file(suite, file, expected):
+    gold = compile_gold([GoldSource(Locator(file, heading=("step",)))], suite=suite)
+    (by_chunk,), (by_file,) = match([Chunk(file, heading=("other",))], gold)
+    assert (by_chunk == (0,)) is expected
+    assert by_file == (0,)
+
+
 def test_loc_07_a_separator_inside_a_heading_is_no_nesting():
     flat, nested = ("Mapping", "Input > Output"), ("Mapping", "Input", "Output")
     for path, other in ((flat, nested), (nested, flat)):
