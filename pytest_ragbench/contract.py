@@ -6,9 +6,11 @@ best first. The rest of `SearchResult` is optional; each field unlocks its own a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 PROTOCOL_VERSION = 1
 

@@ -163,6 +163,10 @@ def rule_breaks(record: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     if answerable is True and not any(_may_be_required(source) for source in gold):
         message = "an answerable question needs at least one required source; add it, or write `answerable: false`"
         yield "gold", message, "no-required-gold"
+    for index, source in enumerate(gold):
+        if isinstance(source, Mapping) and (first := gold.index(source)) < index:
+            message = f"this is gold[{first}] again: one chunk would have to be found twice; drop one of the two"
+            yield f"gold[{index}]", message, "repeated-gold"
 
 
 def _may_be_required(source: Any) -> bool:

@@ -259,6 +259,12 @@ def test_an_unanswerable_question_has_empty_gold(tmp_path: Path) -> None:
     assert (question.answerable, question.gold, question.required) == (False, (), ())
 
 
+def test_the_same_gold_source_twice_is_refused_since_one_chunk_earns_one_gain(tmp_path: Path) -> None:
+    problem = only(tmp_path, record(gold="[{file: a.md, pages: [2, 2]}, {file: b.md}, {file: a.md, pages: [2, 2]}]"))
+    assert (problem.field, problem.code) == ("gold[2]", "repeated-gold")
+    assert "gold[0] again" in problem.message
+
+
 def test_null_leaves_an_optional_field_unset_but_no_locator(tmp_path: Path) -> None:
     assert load(tmp_path, record(domain="", notes="~", split="null")).questions[0].domain is None
     # A blank `pages:` would quietly widen the source to the whole file.
