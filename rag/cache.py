@@ -12,7 +12,7 @@ import struct
 import time
 import zlib
 from collections import OrderedDict
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rag.errors import RagError
@@ -146,7 +146,7 @@ class Lazy(Generic[T]):
 class DiskCache:
     """Digests to bytes in one SQLite file: safe against crashes and several processes, checked at every read.
 
-    A damaged file is thrown away: what it held can be computed again. Beyond `max_bytes` nothing more is kept.
+    A damaged file, or one that has grown beyond `max_bytes`, is begun anew: what it held can be computed again.
     """
 
     def __init__(self, path: Path, max_bytes: int = 4 * 2**30) -> None:
@@ -163,16 +163,19 @@ class DiskCache:
 
     def put_many(self, items: dict[str, bytes]) -> None:
         """Keep values; they are on disk when this returns."""
-        if not items or (self._path.exists() and self._path.stat().st_size > self._max_bytes):
+        if not items:
             return
         rows = [(key, value, zlib.crc32(value)) for key, value in items.items()]
-        try:
-            self._write(rows)
-        except sqlite3.OperationalError:
-            return  # a cache that cannot be written costs time, not results
-        except sqlite3.DatabaseError:
-            self._discard()
-            self._write(rows)
+        with suppress(OSError, sqlite3.Error):  # a cache that cannot be written costs time, not results
+            if self._path.exists() and self._path.stat().st_size > self._max_bytes:
+                self._discard()
+            try:
+                self._write(rows)
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError:
+                self._discard()
+                self._write(rows)
 
     def _select(self, columns: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
@@ -188,7 +191,8 @@ class DiskCache:
         except sqlite3.OperationalError:
             return found  # locked for a minute: do without
         except sqlite3.DatabaseError:
-            self._discard()
+            with suppress(OSError):
+                self._discard()
         return found
 
     def _write(self, rows: list[tuple[str, bytes, int]]) -> None:
@@ -201,6 +205,7 @@ class DiskCache:
         try:
             # A crash of the process loses nothing; one of the machine at worst the file, which can be made again.
             connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA page_size = 16384")  # token vectors take 100 kB a value
             connection.execute("CREATE TABLE IF NOT EXISTS cache (key TEXT PRIMARY KEY, value BLOB, crc INTEGER)")
         except sqlite3.Error:
             connection.close()

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 _SPACE = re.compile(r"\s+")
+_SPACES = re.compile(r"\s*")
+_LINE_ENDS = re.compile(r"\n*")
 _EDGE = re.compile(r"(?<=\W)(?=\w)|(?<=\w)(?=\W)")
 
 
@@ -63,22 +65,22 @@ def pack(blocks: Sequence[str], limit: int) -> Iterator[str]:
 
 def split(text: str, limit: int) -> Iterator[str]:
     """Pieces of at most `limit` characters, cut at the last line end, sentence, space or word edge that fits."""
-    rest = text.strip("\n").rstrip()
-    while len(rest) > limit:
-        cut = _cut(rest, limit)
-        piece = rest[:cut].rstrip()
-        if piece:
+    text = text.strip("\n").rstrip()
+    start = 0
+    while len(text) - start > limit:
+        cut = start + _cut(text[start : start + limit + 1], limit)
+        if piece := text[start:cut].rstrip():
             yield piece
         # A line keeps its indentation; a sentence or a word needs no space before it.
-        rest = rest[cut:].strip("\n") if rest[cut] == "\n" else rest[cut:].lstrip()
-    if rest.strip():
+        gap = _LINE_ENDS if text[cut] == "\n" else _SPACES
+        start = gap.match(text, cut).end()  # type: ignore[union-attr]  # it matches the empty text too
+    if rest := text[start:]:
         yield rest
 
 
-def _cut(text: str, limit: int) -> int:
+def _cut(window: str, limit: int) -> int:
     """Where to cut: the gentlest kind of place that lies in the second half of the window, else the hard limit."""
-    window = text[: limit + 1]
-    line = window.rfind("\n", limit // 2, limit + 1)
+    line = window.rfind("\n", limit // 2)
     if line > 0:
         return line
     for boundary in (_SENTENCE_END, _SPACE, _EDGE):

@@ -66,6 +66,8 @@ class SentencePairs:
 class CrossEncoderRerank:
     """Scores of a cross-encoder, kept for each pair."""
 
+    fuses = False
+
     def __init__(self, pairs_model: Lazy[PairModel], model: str, pairs: PairScores) -> None:
         self._model = pairs_model
         self._implementation = ("cross-encoder", VERSION, model)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rag.cache import Lazy, Meter
     from rag.options import Options
     from rag.records import Ranking
-    from rag.stages import Encoder, Neighbours
+    from rag.stages import Encoder, Neighbours, Request
 
 TIES = 1e-6
 """Cosines that differ by less come from batch sizes and machines, not from meaning."""
@@ -36,8 +36,6 @@ def approximate(vectors: NDArray[np.float32], neighbours: Neighbours, vector: ND
 
 class Dense:
     """The lane that the factor `dense` switches on."""
-
-    name = "dense"
 
     def __init__(
         self,
@@ -62,8 +60,9 @@ class Dense:
         self._key = key
         self._hnsw_from = hnsw_from
 
-    def search(self, query: str, options: Options, meter: Meter) -> Ranking:
-        """The nearest chunks; none for a blank question, whose vector would have confident neighbours."""
+    def search(self, request: Request, meter: Meter) -> Ranking:
+        """The nearest chunks; none for a blank text, whose vector would have confident neighbours."""
+        query, options = request.text, request.options
         if not query.strip():
             return ()
         vectors = self._vectors.get(meter)
@@ -75,7 +74,7 @@ class Dense:
                 return approximate(vectors, self._neighbours.get(meter), vector, k)
             return exact(vectors, vector, k)
 
-        return meter.stage(self.name, (*self._key, mode, k, query), find)
+        return meter.stage("dense", (*self._key, mode, k, query), find)
 
     def _mode(self, options: Options, chunks: int) -> str:
         if options.dense_search == "auto":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import deque
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from rag.text import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -84,13 +85,13 @@ def encode_all(
     encoder: Encoder,
     vectors: VectorCache,
     tokens: TokenCache | None,
-    progress: Callable[[float], object],
+    progress: Callable[[int], object],
     batch_size: int = 32,
 ) -> NDArray[np.float32]:
     """Unit vectors of all texts, `(n_texts, dimension)`; and their word pieces' vectors into `tokens`, in one pass.
 
     What the caches know is not encoded again. Each batch is on disk before the next begins, so that an interrupted
-    build goes on where it stopped. Batches hold texts of like length, so that little is padded.
+    build goes on where it stopped.
 
     Args:
         texts: Passages, which may repeat.
@@ -103,10 +104,9 @@ def encode_all(
     distinct = list(dict.fromkeys(texts))
     known = vectors.get(distinct)
     bare = set() if tokens is None else set(tokens.missing(distinct))
-    waiting = sorted((text for text in distinct if text not in known or text in bare), key=len)
+    waiting = [text for text in distinct if text not in known or text in bare]
     progress(len(distinct) - len(waiting))
-    for start in range(0, len(waiting), batch_size):
-        batch = waiting[start : start + batch_size]
+    for batch in batches(waiting, encoder, batch_size):
         if tokens is None:
             whole = encoder.embed(batch)
         else:
@@ -116,6 +116,19 @@ def encode_all(
         known.update(zip(batch, whole, strict=True))
         progress(len(batch))
     return np.stack([known[text] for text in texts])
+
+
+def batches(texts: Sequence[str], encoder: Encoder, size: int) -> Iterator[list[str]]:
+    """The texts by their number of word pieces, so that little is padded: formulas have many to few characters.
+
+    Short and long batches take turns, so that the time gone tells the time left.
+    """
+    lengths = dict(zip(texts, encoder.lengths(texts), strict=True))
+    ordered = sorted(texts, key=lengths.__getitem__)
+    waiting = deque(ordered[start : start + size] for start in range(0, len(ordered), size))
+    while waiting:
+        yield waiting.popleft()
+        waiting.reverse()
 
 
 def question_vectors(

@@ -15,6 +15,14 @@ class StaleIndexError(RagError):
     """The stored index does not fit the corpus or the settings, and rebuilding is switched off."""
 
 
+class IndexNotWrittenError(RagError):
+    """The index could not be written: a folder that is read-only, a full disk."""
+
+
+class ReaderMissingError(RagError):
+    """A file's format needs a package that is not installed."""
+
+
 class SettingsError(RagError):
     """`config.yaml` cannot be read, or one of its values is out of range."""
 

@@ -3,38 +3,40 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
-import sys
+import unicodedata
 from collections import Counter
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.cache import DiskCache
 from rag.chunking import chunk
 from rag.errors import NothingToIndexError, RagError
-from rag.loaders import reader_for
+from rag.loaders import read
 from rag.records import Chunk, Document, Finding
-from rag.text import TOKENIZERS, digest, digest_bytes
+from rag.scanning import scan
+from rag.text import TOKENIZERS, TOKENIZERS_VERSION, digest, digest_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
-    from tqdm import tqdm
 
     from rag.embedding import TokenCache
     from rag.hnsw import Hnsw
     from rag.models import Model
     from rag.options import Settings
+    from rag.progress import Progress
     from rag.sparse import Bm25
     from rag.stages import Encoder
     from rag.store import Part, Store
 
-READERS_VERSION = "1"
+T = TypeVar("T")
+
+READERS_VERSION = "2"
 """Raised when a reader or the chunker changes what it makes of a file."""
 
 
@@ -67,30 +69,32 @@ class Indexer:
         settings: What is indexed, and how.
         root: The project's folder, to which relative paths refer.
         store: Where the parts lie.
-        quiet: Whether no progress is shown; it is shown on terminals only.
+        progress: Where builds say how far they are.
     """
 
-    def __init__(self, settings: Settings, root: Path, store: Store, *, quiet: bool = False) -> None:
+    def __init__(self, settings: Settings, root: Path, store: Store, progress: Progress) -> None:
         self._settings = settings
         self._corpus = root / settings.corpus
         self._embeddings = DiskCache(root / settings.state / "cache" / "embeddings.sqlite")
         self._tokens = DiskCache(root / settings.state / "cache" / "tokens.sqlite")
         self._store = store
-        self._quiet = quiet
+        self._progress = progress
 
     def chunks(self) -> Corpus:
         """Read the corpus.
 
         Raises:
             NothingToIndexError: The folder is missing or holds no text.
+            ReaderMissingError: A file's format needs a package that is not installed.
             StaleIndexError: The index does not fit and must not be built.
         """
         files, findings = scan(self._corpus)
         chunking = self._settings.chunking
+        packages = ", ".join(f"{package} {_version(package)}" for package in ("markdown-it-py", "pypdf"))
         sources = {name: sha for name, (_, sha) in files.items()} | {
             "chunking.mode": chunking.mode,
             "chunking.max_chars": str(chunking.max_chars),
-            "readers": f"{READERS_VERSION} (pypdf {_version('pypdf')}, Python {platform.python_version()})",
+            "readers": f"{READERS_VERSION} ({packages}, Python {platform.python_version()})",
         }
         part = self._store.open("chunks", sources, lambda folder: self._read(folder, files, findings))
         return _load(part)
@@ -102,65 +106,87 @@ class Indexer:
         tokenize = TOKENIZERS[self._settings.tokenizer]
 
         def build(folder: Path) -> Mapping[str, Any]:
-            with self._progress("tokenising", len(corpus.chunks)) as bar:
-                index = Bm25.build(_ticking(bar, (tokenize(chunk.indexed_text) for chunk in corpus.chunks)))
+            with self._progress.stage("tokenising", len(corpus.chunks)) as advance:
+                index = Bm25.build(_ticking(advance, (tokenize(chunk.indexed_text) for chunk in corpus.chunks)))
             if index.terms == 0:
                 raise NothingToIndexError(f"nothing to index: no chunk below {self._corpus} holds a word")
             index.save(folder)
             return {"terms": index.terms}
 
-        sources = {"chunks": corpus.digest, "tokenizer": self._settings.tokenizer, "bm25": f"{K1} {B} {EPSILON}"}
+        version = f"{TOKENIZERS_VERSION}, Unicode {unicodedata.unidata_version}"
+        sources = {
+            "chunks": corpus.digest,
+            "tokenizer": f"{self._settings.tokenizer} ({version})",
+            "bm25": f"{K1} {B} {EPSILON}",
+        }
         return Bm25.load(self._store.open("sparse", sources, build).folder)
 
     def vectors(self, corpus: Corpus, model: Model, encoder: Encoder) -> tuple[NDArray[np.float32], Mapping[str, Any]]:
-        """The dense lane's vectors, `(n_chunks, dimension)`, and `{"dimension", "truncated", "limit"}`."""
+        """The dense lane's vectors, `(n_chunks, dimension)`, and `{"dimension", "truncated", "limit"}`.
+
+        They are mapped into memory, so that processes on one machine share them.
+        """
         import numpy as np
 
-        texts = [chunk.indexed_text for chunk in corpus.chunks]
+        texts = _texts(corpus)
 
         def build(folder: Path) -> Mapping[str, Any]:
             made = self._encode(texts, model, encoder, with_tokens=self._settings.search.rerank == "late-interaction")
             np.save(folder / "vectors.npy", made)
             truncated = sum(length > encoder.limit for length in encoder.lengths(texts))
+            if truncated:
+                self._progress.say(
+                    f"{truncated:,} of {len(texts):,} chunks are longer than the {encoder.limit} word pieces that "
+                    f"{model.name} reads: the dense lane cannot find what only their ends hold"
+                )
             return {"dimension": int(made.shape[1]), "truncated": truncated, "limit": encoder.limit}
 
         sources = {"chunks": corpus.digest, "model": model.digest}
         part = self._store.open("vectors", sources, build)
-        return np.load(part.folder / "vectors.npy"), part.facts
+        return np.asarray(np.load(part.folder / "vectors.npy", mmap_mode="r")), part.facts
 
     def tokens(self, corpus: Corpus, model: Model, encoder: Callable[[], Encoder]) -> TokenCache:
-        """Late interaction's token vectors; those of small corpora are all there when this returns."""
+        """Late interaction's token vectors; those of small corpora are all there when this returns.
+
+        They stay in the cache's file, from which a search reads those of its pool: no process holds them all.
+        """
         from rag.embedding import TokenCache
 
+        cache = TokenCache(self._tokens, model.digest)
         if len(corpus.chunks) <= self._settings.token_index_to:
-            texts = [chunk.indexed_text for chunk in corpus.chunks]
+            texts = _texts(corpus)
 
             def build(_: Path) -> Mapping[str, Any]:
                 self._encode(texts, model, encoder(), with_tokens=True)
+                if cache.missing(texts):
+                    self._progress.say("the token vectors could not be kept: each search will encode its passages")
                 return {"texts": len(set(texts))}
 
-            self._store.open("tokens", {"chunks": corpus.digest, "model": model.digest}, build)
-        return TokenCache(self._tokens, model.digest)
+            sources = {"chunks": corpus.digest, "model": model.digest}
+            self._store.open("tokens", sources, build, holds=lambda: not cache.missing(texts))
+        return cache
 
-    def _encode(self, texts: list[str], model: Model, encoder: Encoder, *, with_tokens: bool) -> NDArray[np.float32]:
+    def _encode(
+        self, texts: Sequence[str], model: Model, encoder: Encoder, *, with_tokens: bool
+    ) -> NDArray[np.float32]:
         from rag.embedding import TokenCache, VectorCache, encode_all
 
         small = len(texts) <= self._settings.token_index_to
         vectors = VectorCache(self._embeddings, model.digest)
         tokens = TokenCache(self._tokens, model.digest) if with_tokens and small else None
-        with self._progress("embedding", len(set(texts))) as bar:
-            return encode_all(texts, encoder, vectors, tokens, bar.update, self._settings.batch_size)
+        with self._progress.stage("embedding", len(set(texts))) as advance:
+            return encode_all(texts, encoder, vectors, tokens, advance, self._settings.batch_size)
 
     def hnsw(self, corpus: Corpus, model: Model, vectors: NDArray[np.float32]) -> tuple[Hnsw, Mapping[str, Any]]:
         """The approximate index, and `{"recall@10"}` against exact search."""
         from rag.hnsw import EF_CONSTRUCTION, SEED, Hnsw, M
 
         def build(folder: Path) -> Mapping[str, Any]:
-            graph = Hnsw.build(vectors)
-            graph.save(folder / "graph.bin")
-            return {"recall@10": round(graph.recall(vectors), 6)}
+            Hnsw.build(vectors).save(folder / "graph.bin")
+            kept = Hnsw.load(folder / "graph.bin", vectors.shape[1])  # hnswlib says nothing of a full disk
+            return {"recall@10": round(kept.recall(vectors), 6)}
 
-        parameters = f"M={M} ef_construction={EF_CONSTRUCTION} seed={SEED} {_version('hnswlib')}"
+        parameters = f"M={M} ef_construction={EF_CONSTRUCTION} seed={SEED} hnswlib {_version('hnswlib')}"
         sources = {"chunks": corpus.digest, "model": model.digest, "hnsw": parameters}
         part = self._store.open("hnsw", sources, build)
         return Hnsw.load(part.folder / "graph.bin", vectors.shape[1]), part.facts
@@ -168,8 +194,8 @@ class Indexer:
     def _read(self, folder: Path, files: Mapping[str, tuple[Path, str]], findings: list[Finding]) -> Mapping[str, Any]:
         chunks: list[Chunk] = []
         found = list(findings)
-        with self._progress("reading", len(files)) as bar:
-            for name, (path, sha) in _ticking(bar, files.items()):
+        with self._progress.stage("reading", len(files)) as advance:
+            for name, (path, sha) in _ticking(advance, files.items()):
                 for document in _documents(name, path, sha):
                     found.extend(document.findings)
                     chunks.extend(chunk(document, self._settings.chunking))
@@ -188,55 +214,15 @@ class Indexer:
             "findings": [asdict(finding) for finding in found],
         }
 
-    def _progress(self, what: str, total: int) -> tqdm[Any]:
-        from tqdm import tqdm
-
-        hidden = self._quiet or not sys.stderr.isatty()
-        return tqdm(total=total, desc=f"rag: {what}", file=sys.stderr, disable=hidden, leave=False)
-
-
-def scan(corpus: Path) -> tuple[dict[str, tuple[Path, str]], list[Finding]]:
-    """Files that have a reader, by their path below the corpus, with path and sha256; and what was passed over.
-
-    Hidden files and folders are not looked at. A link that leads out of the corpus is not followed. Content counts,
-    times do not.
-
-    Raises:
-        NothingToIndexError: The corpus is no folder.
-    """
-    if not corpus.is_dir():
-        raise NothingToIndexError(f"nothing to index: the corpus {corpus} is no folder; set `corpus` in the settings")
-    files: dict[str, tuple[Path, str]] = {}
-    findings: list[Finding] = []
-    for path in sorted(_walk(corpus), key=lambda path: path.relative_to(corpus).as_posix()):
-        name = path.relative_to(corpus).as_posix()
-        shown = name.encode("utf-8", "backslashreplace").decode()
-        if reader_for(name) is None:
-            continue
-        if shown != name:
-            findings.append(Finding(shown, "skipped", "its name is not UTF-8"))
-        elif not path.resolve().is_relative_to(corpus.resolve()):
-            findings.append(Finding(name, "skipped", "a link out of the corpus"))
-        else:
-            try:
-                files[name] = (path, digest_bytes(path.read_bytes()))
-            except OSError as error:
-                findings.append(Finding(name, "failed", f"cannot be read: {error.strerror}"))
-    return files, findings
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".") and name != "__pycache__"]
-        yield from (Path(parent, name) for name in names if not name.startswith("."))
-
 
 def _documents(name: str, path: Path, sha: str) -> list[Document]:
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RagError(f"{name} cannot be read any more ({error.strerror}); start again") from None
     if digest_bytes(data) != sha:
         raise RagError(f"{name} changed while it was read; start again")
-    reader = reader_for(name)
-    return [] if reader is None else reader(name, data)
+    return read(name, data)
 
 
 def _record(item: Chunk) -> list[Any]:
@@ -254,10 +240,14 @@ def _load(part: Part) -> Corpus:
     return Corpus(tuple(chunks), str(facts["digest"]), int(facts["files"]), findings)
 
 
-def _ticking(bar: tqdm[Any], items: Any) -> Iterator[Any]:
+def _texts(corpus: Corpus) -> list[str]:
+    return [chunk.indexed_text for chunk in corpus.chunks]
+
+
+def _ticking(advance: Callable[[int], object], items: Iterable[T]) -> Iterator[T]:
     for item in items:
         yield item
-        bar.update()
+        advance(1)
 
 
 def _version(package: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag.embedding import question_vectors
+from rag.embedding import batches, question_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,9 @@ class LateInteraction:
     Source: Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction
     over BERT", SIGIR 2020, equation 3, divided by the number of the question's word pieces to lie in [-1, 1].
     """
+
+    fuses = True
+    """Word pieces alone are weaker than the lanes' order; both together are stronger than either."""
 
     def __init__(self, encoder: Lazy[Encoder], passages: Lazy[TokenCache], model: str, pairs: PairScores) -> None:
         self._encoder = encoder
@@ -71,9 +74,7 @@ class LateInteraction:
         Every score goes through half precision, so that a kept passage scores as a fresh one.
         """
         entries: dict[str, tuple[NDArray[np.float16], float]] = {}
-        by_length = sorted(texts, key=len)
-        for start in range(0, len(by_length), _BATCH):
-            batch = by_length[start : start + _BATCH]
+        for batch in batches(texts, encoder, _BATCH):
             started = time.perf_counter()
             encoded = encoder.token_vectors(batch)
             ms = _ms_since(started) / len(batch)

@@ -107,7 +107,8 @@ class SearchResult:
 
     Attributes:
         chunks: The final ranking, best first.
-        timings: Stage to milliseconds; a stage answered from a cache is charged what it took the first time.
+        timings: Stage to milliseconds; a stage answered from a cache is charged what it took the first time. `search`
+            is the sum of the others. Reporting the stages' rankings is on nobody's bill.
         lanes_run: Lanes that searched, in order.
         cold: Whether this search paid for building or loading something (`load` in the timings).
         cached: Stages that were answered, wholly or in part, from a cache.

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag.cache import Lazy, Meter
-    from rag.options import Options
     from rag.records import Ranking
+    from rag.stages import Request
     from rag.text import Tokenizer
 
 K1 = 1.5
@@ -149,15 +149,13 @@ def _inverse_frequencies(held_by: list[int], chunks: int) -> list[float]:
 class Sparse:
     """The lane that the factor `sparse` switches on."""
 
-    name = "sparse"
-
     def __init__(self, index: Lazy[Bm25], tokenize: Tokenizer, key: str) -> None:
         self._index = index
         self._tokenize = tokenize
         self._key = key
 
-    def search(self, query: str, options: Options, meter: Meter) -> Ranking:
-        """BM25's best chunks; none for a question without an indexed term."""
+    def search(self, request: Request, meter: Meter) -> Ranking:
+        """BM25's best chunks; none for a text without an indexed term."""
         index = self._index.get(meter)
-        key = (self._key, options.sparse_pool, query)
-        return meter.stage(self.name, key, lambda: index.search(self._tokenize(query), options.sparse_pool))
+        query, pool = request.text, request.options.sparse_pool
+        return meter.stage("sparse", (self._key, pool, query), lambda: index.search(self._tokenize(query), pool))

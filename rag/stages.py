@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -15,19 +16,32 @@ if TYPE_CHECKING:
     from rag.records import Ranking
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a lane is asked.
+
+    Attributes:
+        text: The question, or a part of it.
+        options: The options of the search.
+    """
+
+    text: str
+    options: Options
+
+
 class Lane(Protocol):
-    """Finds chunks for a question."""
+    """Finds chunks for a question. Its name is the option that switches it on, and stands in timings and stages."""
 
-    @property
-    def name(self) -> str:
-        """The factor that switches it on, and its name in timings and stages."""
-
-    def search(self, query: str, options: Options, meter: Meter) -> Ranking:
-        """Positions in the index, best first, at most the lane's pool; none for a blank question."""
+    def search(self, request: Request, meter: Meter) -> Ranking:
+        """Positions in the index, best first, at most the lane's pool; none for a blank text."""
 
 
 class Reranker(Protocol):
     """Scores passages against a question."""
+
+    @property
+    def fuses(self) -> bool:
+        """Whether its order is to be fused with the order it was given, unless the search says otherwise."""
 
     def scores(self, query: str, texts: Sequence[str], meter: Meter) -> list[float]:
         """One score a text, higher is better; nothing is loaded for an empty pool."""

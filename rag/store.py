@@ -6,10 +6,11 @@ A part is a folder named by the digest of its sources. What is in it, its builde
 from __future__ import annotations
 
 import contextlib
+import errno
+import hashlib
 import json
 import os
 import shutil
-import sys
 import tempfile
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from rag.errors import StaleIndexError
-from rag.text import digest, digest_bytes
+from rag.errors import IndexNotWrittenError, StaleIndexError
+from rag.progress import Progress
+from rag.text import digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +30,17 @@ SCHEMA = 1
 _MANIFEST = "manifest.json"
 _KEPT = 4  # builds of one part that stay on disk: enough to go back and forth between two branches
 _NAMED = 4  # files that a reason names before it counts
+
+_UNWRITABLE = (
+    None,  # numpy's own complaint about a file that it could not finish
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.ENOTDIR,
+    errno.EEXIST,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +62,7 @@ class Store:
     Args:
         root: The folder; made when the first part is built.
         refuse: Whether a missing or stale part is an error instead of a build.
-        quiet: Whether nothing is said.
+        progress: Where builds say why they happen.
         around: A context in which builds run, so that a host which captures output can let their words through.
     """
 
@@ -58,28 +71,36 @@ class Store:
         root: Path,
         *,
         refuse: bool = False,
-        quiet: bool = False,
+        progress: Progress | None = None,
         around: Callable[[], AbstractContextManager[Any]] = nullcontext,
     ) -> None:
         self._root = root
         self._refuse = refuse
-        self._quiet = quiet
+        self._progress = progress or Progress()
         self._around = around
 
-    def open(self, name: str, sources: Mapping[str, str], build: Callable[[Path], Mapping[str, Any]]) -> Part:
+    def open(
+        self,
+        name: str,
+        sources: Mapping[str, str],
+        build: Callable[[Path], Mapping[str, Any]],
+        holds: Callable[[], bool] = lambda: True,
+    ) -> Part:
         """The part made from these sources, built if it is not there.
 
         Args:
             name: What the part is called.
             sources: Whatever decides its content, named for people: files to digests, settings to values.
             build: Fills an empty folder and returns the facts.
+            holds: Whether what the build left outside its folder is still there.
 
         Raises:
             StaleIndexError: It would have to be built, and the store refuses; the text says what changed.
+            IndexNotWrittenError: The folder cannot be written, or the disk is full.
         """
         key = digest([SCHEMA, name, sources])
         folder = self._root / f"{name}-{key[:16]}"
-        part, _ = _read(folder, key)  # a finished part never changes, so a hit needs no lock
+        part, _ = _read(folder, key, holds)  # a finished part never changes, so a hit needs no lock
         if part is not None:
             return part
         if self._refuse:
@@ -87,12 +108,20 @@ class Store:
                 f"the {name} index is out of date: {self._reason(name, folder, key, sources)}; "
                 "set `stale: rebuild` to have it rebuilt"
             )
-        with self._around(), self._lock(name):
-            part, _ = _read(folder, key)
-            if part is not None:
-                return part
-            self._say(f"building the {name} index: {self._reason(name, folder, key, sources)}")
-            return self._build(name, folder, key, sources, build)
+        try:
+            with self._around(), self._lock(name):
+                part, _ = _read(folder, key, holds)
+                if part is not None:
+                    return part
+                self._progress.say(f"building the {name} index: {self._reason(name, folder, key, sources)}")
+                return self._build(name, folder, key, sources, build)
+        except OSError as error:
+            if error.errno not in _UNWRITABLE:
+                raise
+            raise IndexNotWrittenError(
+                f"the {name} index could not be built in {self._root}: {error}; "
+                "free or unlock that folder, or set `state` to another"
+            ) from error
 
     def _build(
         self,
@@ -108,7 +137,7 @@ class Store:
         working = Path(tempfile.mkdtemp(prefix=f".{name}-", suffix=".building", dir=self._root))
         try:
             facts = dict(build(working))
-            files = {path.name: digest_bytes(path.read_bytes()) for path in sorted(working.iterdir())}
+            files = {path.name: _digest(path) for path in sorted(working.iterdir())}
             body = {
                 "schema": SCHEMA,
                 "name": name,
@@ -135,7 +164,7 @@ class Store:
         try:
             lock.acquire(timeout=1)
         except Timeout:
-            self._say(f"waiting for another process that builds the {name} index ({lock.lock_file})")
+            self._progress.say(f"waiting for another process that builds the {name} index ({lock.lock_file})")
             lock.acquire()
         try:
             yield
@@ -144,7 +173,7 @@ class Store:
 
     def _reason(self, name: str, folder: Path, key: str, sources: Mapping[str, str]) -> str:
         if folder.exists():
-            return _read(folder, key)[1]
+            return _read(folder, key)[1] or "what it left in the caches is gone"
         earlier = self._builds(name)
         return explain(_sources(earlier[0]), sources) if earlier else "there is none yet"
 
@@ -158,12 +187,8 @@ class Store:
             if old != current:
                 shutil.rmtree(old, ignore_errors=True)
 
-    def _say(self, text: str) -> None:
-        if not self._quiet:
-            print(f"rag: {text}", file=sys.stderr, flush=True)  # noqa: T201 a build says why it happens
 
-
-def _read(folder: Path, key: str) -> tuple[Part | None, str]:
+def _read(folder: Path, key: str, holds: Callable[[], bool] = lambda: True) -> tuple[Part | None, str]:
     """The part, or None and why it cannot be trusted."""
     if not folder.is_dir():
         return None, "there is none yet"
@@ -173,10 +198,12 @@ def _read(folder: Path, key: str) -> tuple[Part | None, str]:
         if check != digest(body) or body["key"] != key or body["schema"] != SCHEMA:
             return None, f"its {_MANIFEST} is damaged"
         for name, expected in body["files"].items():
-            if digest_bytes((folder / name).read_bytes()) != expected:
+            if _digest(folder / name) != expected:
                 return None, f"its {name} is damaged"
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return None, f"it cannot be read ({type(error).__name__})"
+    if not holds():
+        return None, ""
     return Part(folder, body["facts"]), ""
 
 
@@ -208,6 +235,11 @@ def _change(name: str, old: str, new: str) -> str:
 def _listed(names: list[str]) -> str:
     shown = ", ".join(names[:_NAMED])
     return f"{shown} and {len(names) - _NAMED} more" if len(names) > _NAMED else shown
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _write_through(path: Path, text: str) -> None:

@@ -14,7 +14,11 @@ from typing import Any
 Tokenizer = Callable[[str], list[str]]
 
 _WORD = re.compile(r"\w+")
-_DATA_URI = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,[A-Za-z0-9+/=]{16,}(?:\s*\n\s*[A-Za-z0-9+/=]{16,})*")
+# A file may go on over several lines; of those, only ones that hold nothing else are part of it.
+_DATA_URI = re.compile(
+    r"data:[\w.+-]{1,100}/[\w.+-]{1,100};base64,[A-Za-z0-9+/=]{16,}"
+    r"(?:[ \t]*\n[ \t]*[A-Za-z0-9+/=]{16,}(?=[ \t]*(?:\n|\Z|[)>\]\"'])))*"
+)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 # Scripts whose words are not set apart by spaces, and Hangul, where particles cling to the word: Lucene's
@@ -99,5 +103,8 @@ def _is_paired(character: str) -> bool:
     name = unicodedata.name(character, "")
     return not character.isdigit() and name.partition(" ")[0] in _PAIRED
 
+
+TOKENIZERS_VERSION = "1"
+"""Raised when a tokenizer changes what it makes of a text."""
 
 TOKENIZERS: dict[str, Tokenizer] = {"unicode": unicode_tokens, "simple": simple_tokens}

@@ -35,7 +35,7 @@ def read_collection(file: str, data: bytes) -> list[Document]:
 def _record(line: bytes) -> tuple[dict[str, Any], str | None]:
     try:
         record = json.loads(line.decode("utf-8-sig"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return {}, f"no JSON: {error}"
     if not isinstance(record, dict) or not isinstance(record.get("_id"), str) or not record["_id"]:
         return {}, "expected an object with a text `_id`"

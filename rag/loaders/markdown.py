@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import re
 from functools import lru_cache
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 METADATA = ("area", "course", "kind", "title")
+_SCALARS = (str, int, float, dt.date)
 _MATH = re.compile(r"^ {0,3}\$\$[^$]*$")
 
 
@@ -54,11 +56,12 @@ def _front_matter_end(lines: list[str]) -> int:
 def _front_matter(text: str) -> tuple[dict[str, str], str | None]:
     try:
         fields = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError) as error:
-        return {}, f"its front matter is no YAML ({str(error).splitlines()[0]}); left out"
+    except Exception as error:  # noqa: BLE001 tags such as !!int make PyYAML raise nearly anything
+        return {}, f"its front matter is no YAML ({str(error).partition(chr(10))[0] or type(error).__name__}); left out"
     if not isinstance(fields, dict):
         return {}, None if fields is None else "its front matter is no mapping; left out"
-    return {key: str(fields[key]) for key in METADATA if fields.get(key) not in (None, "")}, None
+    # Lists and mappings are no names; through aliases they may be as large as memory.
+    return {key: str(value) for key in METADATA if isinstance(value := fields.get(key), _SCALARS) and value != ""}, None
 
 
 def _passages(lines: list[str]) -> Iterator[Passage]:

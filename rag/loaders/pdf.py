@@ -27,6 +27,8 @@ def read_pdf(file: str, data: bytes) -> list[Document]:
         return [Document(file, title, findings=(Finding(file, "failed", "no PDF: it lacks the %PDF- header"),))]
     try:
         return [_read(file, _open(data))]
+    except ImportError:
+        raise  # a reader that is not installed is no fault of the file
     except Exception as error:  # noqa: BLE001 a damaged file makes pypdf raise nearly anything
         reason = str(error).strip() or "damaged"
         return [Document(file, title, findings=(Finding(file, "failed", f"{type(error).__name__}: {reason}"),))]

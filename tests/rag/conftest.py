@@ -85,7 +85,7 @@ def pipeline(tmp_path, encoder):
 
     def make(**settings):
         arguments = {"search": {"rerank": "none"}} | settings
-        own = {key: arguments.pop(key) for key in ("pair_model",) if key in arguments}
+        own = {key: arguments.pop(key) for key in ("pair_model", "lanes", "rerankers") if key in arguments}
         return RagPipeline(Settings.model_validate(arguments), tmp_path, quiet=True, encoder=lambda _: encoder, **own)
 
     return make

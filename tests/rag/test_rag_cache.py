@@ -148,11 +148,25 @@ def test_a_damaged_file_is_begun_anew(path, content):
     assert cache.get_many(["a"]) == {"a": b"1"}
 
 
-def test_a_full_cache_keeps_no_more(path):
+def test_a_cache_that_has_grown_too_large_is_begun_anew(path):
     cache = DiskCache(path, max_bytes=1)
     cache.put_many({"a": b"1"})
     cache.put_many({"b": b"2"})
-    assert cache.known(["a", "b"]) == {"a"}
+    assert cache.known(["a", "b"]) == {"b"}
+
+
+def test_a_full_disk_or_a_place_that_is_no_folder_costs_time_and_no_search(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    DiskCache(tmp_path / "file" / "cache.sqlite").put_many({"a": b"1"})
+    assert DiskCache(tmp_path / "file" / "cache.sqlite").get_many(["a"]) == {}
+    cache = DiskCache(tmp_path / "cache.sqlite")
+
+    def full(_rows):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(cache, "_write", full)
+    cache.put_many({"a": b"1"})
+    assert cache.get_many(["a"]) == {}
 
 
 def test_a_folder_that_cannot_be_written_costs_time_and_no_search(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +39,13 @@ def test_packing_keeps_every_character_but_space_and_the_limit(blocks, limit):
     pieces = list(pack(blocks, limit))
     assert all(0 < len(piece) <= limit and piece.strip() for piece in pieces)
     assert "".join("".join(pieces).split()) == "".join("".join(blocks).split())
+
+
+def test_a_line_of_twenty_megabytes_is_cut_in_seconds():
+    # Copying what is left at every cut would move 280 GB.
+    started = time.perf_counter()
+    assert sum(map(len, split("x" * 20_000_000, 700))) == 20_000_000
+    assert time.perf_counter() - started < 20
 
 
 def test_whole_mode_makes_one_chunk_of_a_document_however_long():

@@ -10,9 +10,12 @@ import pytest
 
 from rag.cache import Lazy, Memo, Meter
 from rag.dense import Dense, approximate, exact
+from rag.errors import ModelMissingError
 from rag.hnsw import Hnsw
-from rag.options import Options
+from rag.options import Options, Settings
+from rag.pipeline import RagPipeline
 from rag.ranking import top
+from rag.stages import Request
 
 hnswlib = pytest.importorskip("hnswlib")
 
@@ -144,7 +147,38 @@ def test_den_06_chunks_longer_than_the_encoder_reads_are_counted(write, pipeline
     assert search.stats()["vectors"]["limit"] == 16
 
 
-def test_den_06_the_real_encoder_counts_beyond_its_limit(sentence_encoder):
+def test_den_06_building_the_index_says_how_many_chunks_are_too_long(write, pipeline, capsys):
+    write({"long.md": "word " * 15, "short.md": "word"})
+    search = pipeline()
+    search._parts.indexer._progress._quiet = False
+    search.search("word")
+    assert (
+        "rag: 1 of 2 chunks are longer than the 16 word pieces that all-MiniLM-L6-v2 reads: the dense lane cannot find"
+        " what only their ends hold\n" in capsys.readouterr().err
+    )
+
+
+def test_den_06_the_real_encoder_does_not_see_the_end_of_a_long_chunk(sentence_encoder):
+    body = "The pump was serviced in spring and again in autumn. " * 50
+    long, other, cut = sentence_encoder.embed([f"{body}Bisection halves the bracket.", f"{body}Zebras graze.", body])
+    assert np.abs(long - other).max() < 1e-6
+    assert np.abs(long - cut).max() < 1e-6
+
+
+def test_den_05_an_index_built_one_by_one_ranks_as_one_built_in_batches(write, tmp_path, sentence_encoder):
+    write(
+        {f"{number:02}.md": f"Note {number}: " + "the secant method converges. " * (number % 7) for number in range(40)}
+    )
+    ranked = []
+    for size in (1, 32):
+        settings = Settings(state=f"state{size}", batch_size=size, search=Options(rerank="late-interaction"))
+        search = RagPipeline(settings, tmp_path, quiet=True, encoder=lambda _: sentence_encoder)
+        found = [search.search(text, top_k=40).chunks for text in ("secant", "note 7 converges", "which method")]
+        ranked.append([[chunk.id for chunk in chunks] for chunks in found])
+    assert ranked[0] == ranked[1]
+
+
+def test_den_06_the_real_encoder_counts_counts_beyond_its_limit(sentence_encoder):
     assert sentence_encoder.limit == 256
     assert sentence_encoder.lengths(["one two three", "word " * 540]) == [5, 542]
 
@@ -158,6 +192,16 @@ def test_den_07_a_blank_question_is_never_searched(query, write, pipeline, encod
     assert not encoder.counts
 
 
+def test_auto_beyond_the_threshold_refuses_by_name_where_hnswlib_is_absent(write, pipeline, monkeypatch):
+    import importlib.util
+
+    write({"a.md": "text"})
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "hnswlib" else find(name))
+    with pytest.raises(ModelMissingError, match="pip install hnswlib"):
+        pipeline(hnsw_from=1).search("text", dense_search="auto")
+
+
 def test_auto_means_hnsw_from_the_threshold_on(encoder):
     vectors = unit(10, dimension=64)
     opened = []
@@ -168,7 +212,7 @@ def test_auto_means_hnsw_from_the_threshold_on(encoder):
 
     for threshold, expected in ((11, 0), (10, 1)):
         lane = Dense(Lazy(lambda: vectors), Lazy(graph), Lazy(lambda: encoder), ("index", f"m{threshold}"), threshold)
-        lane.search("word", Options(dense_search="auto"), Meter(Memo(10)))
+        lane.search(Request("word", Options(dense_search="auto")), Meter(Memo(10)))
         assert len(opened) == expected
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rag import indexing
 from rag.errors import RagError, StaleIndexError
-from rag.indexing import scan
+from rag.progress import Progress
+from rag.scanning import scan
 from rag.store import Store, explain
 
 NOTES = {"a.md": "# One\n\nalpha text", "b.md": "# Two\n\nbeta text", "c/d.md": "gamma text"}
@@ -29,7 +32,7 @@ def loud(pipeline, monkeypatch):
 
     def make(**settings):
         made = pipeline(**settings)
-        made._indexer._store._quiet = False
+        made._parts.indexer._progress._quiet = False
         return made
 
     return make
@@ -59,6 +62,7 @@ def test_idx_01_an_unchanged_corpus_is_read_once_and_a_touch_changes_nothing(wri
         (lambda corpus: (corpus / "a.md").rename(corpus / "z.md"), {}, "added: z.md; removed: a.md", 1),
         (lambda _: None, {"chunking": {"max_chars": 500}}, "changed: chunking.max_chars 700 -> 500", 0),
         (lambda _: None, {"chunking": {"mode": "whole"}}, "changed: chunking.mode passages -> whole", 2),
+        (lambda corpus: (corpus / "c").rename(corpus / "e"), {}, "added: e/d.md; removed: c/d.md", 0),
     ],
 )
 def test_idx_01_a_change_is_noticed_and_named_and_unchanged_chunks_are_not_embedded_again(
@@ -78,6 +82,64 @@ def test_idx_01_a_change_is_noticed_and_named_and_unchanged_chunks_are_not_embed
     assert fresh.describe() == after.describe()
     if "max_chars" not in why:  # smaller chunks of short notes are the same chunks
         assert after.describe()["index"] != before.describe()["index"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said_of"),
+    [
+        ("unicode", "simple", "rag: building the sparse index: changed: tokenizer unicode (1, Unicode"),
+        ("simple", "unicode", "rag: building the sparse index: changed: tokenizer simple (1, Unicode"),
+    ],
+)
+def test_idx_01_another_tokenizer_rebuilds_the_sparse_part_alone(before, after, said_of, write, loud, said):
+    write(NOTES)
+    loud(tokenizer=before).search("alpha")
+    said()
+    loud(tokenizer=after).search("alpha")
+    heard = said().splitlines()
+    assert len(heard) == 1
+    assert heard[0].startswith(said_of)
+
+
+def test_idx_01_another_model_rebuilds_what_it_made_and_changes_the_fingerprint(write, loud, said, encoder, tmp_path):
+    write(NOTES)
+    for name, weights in (("one", b"1"), ("two", b"2")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text('{"hidden_size": 64}')
+        (tmp_path / name / "model.safetensors").write_bytes(weights)
+    late = {"search": {"rerank": "late-interaction"}}
+    first = loud(model=str(tmp_path / "one"), **late)
+    first.search("alpha")
+    said()
+    second = loud(model=str(tmp_path / "two"), **late)
+    second.search("alpha")
+    assert said().splitlines() == [f"rag: building the {part} index: changed: model" for part in ("vectors", "tokens")]
+    assert encoder.counts["embed"] == 2 * 3
+    assert second.describe()["index"] != first.describe()["index"]
+    (tmp_path / "two").rename(tmp_path / "elsewhere")
+    moved = loud(model=str(tmp_path / "elsewhere"), **late)
+    moved.search("alpha")
+    assert said() == ""  # the same weights in another place are the same model
+    assert moved.describe()["index"] == second.describe()["index"]
+
+
+def test_a_tokenizer_whose_code_changed_is_not_served_an_old_index(write, loud, said, monkeypatch):
+    write(NOTES)
+    loud().search("alpha", dense=False)
+    said()
+    monkeypatch.setattr("rag.indexing.TOKENIZERS_VERSION", "2")
+    loud().search("alpha", dense=False)
+    assert "building the sparse index: changed: tokenizer" in said()
+
+
+def test_a_parser_of_another_version_reads_the_corpus_again(write, loud, said, monkeypatch):
+    write(NOTES)
+    loud().search("alpha", dense=False)
+    said()
+    installed = indexing.version
+    monkeypatch.setattr(indexing, "version", lambda name: "99" if name == "markdown-it-py" else installed(name))
+    loud().search("alpha", dense=False)
+    assert "building the chunks index: changed: readers" in said()
 
 
 def test_idx_01_a_store_that_must_not_rebuild_refuses_and_says_what_changed(write, pipeline):
@@ -175,7 +237,7 @@ def test_two_processes_build_a_part_once(tmp_path):
         return {"n": 1}
 
     def open_it():
-        opened.append(Store(tmp_path, quiet=True).open("part", {"a": "1"}, build).facts["n"])
+        opened.append(Store(tmp_path, progress=Progress(quiet=True)).open("part", {"a": "1"}, build).facts["n"])
 
     threads = [threading.Thread(target=open_it) for _ in range(4)]
     for thread in threads:
@@ -206,7 +268,7 @@ def test_a_build_that_waits_for_another_says_so(tmp_path, capsys):
 
 def test_a_store_keeps_the_last_four_builds_of_a_part(tmp_path):
     for number in range(7):
-        Store(tmp_path, quiet=True).open("part", {"a": str(number)}, lambda _: {})
+        Store(tmp_path, progress=Progress(quiet=True)).open("part", {"a": str(number)}, lambda _: {})
     assert len(list(tmp_path.glob("part-*"))) == 4
 
 
@@ -221,8 +283,12 @@ def test_a_build_runs_where_its_host_lets_it_speak(tmp_path):
         yield
         events.append("out")
 
-    Store(tmp_path, quiet=True, around=around).open("part", {}, lambda _: events.append("build") or {})
-    Store(tmp_path, quiet=True, around=around).open("part", {}, lambda _: events.append("build") or {})
+    Store(tmp_path, progress=Progress(quiet=True), around=around).open(
+        "part", {}, lambda _: events.append("build") or {}
+    )
+    Store(tmp_path, progress=Progress(quiet=True), around=around).open(
+        "part", {}, lambda _: events.append("build") or {}
+    )
     assert events == ["in", "build", "out"]
 
 
@@ -240,7 +306,7 @@ def test_the_fingerprint_follows_the_model_and_no_path(write, pipeline, tmp_path
     described = mine.describe()
     assert json.loads(json.dumps(described, allow_nan=False)) == described
     other = pipeline()
-    other.__dict__["model"] = type(mine.model)("other", tmp_path, "0" * 64, 384)
+    other._parts.__dict__["model"] = type(mine._parts.model)("other", tmp_path, "0" * 64, 384)
     assert other.describe()["index"] != described["index"]
     assert pipeline(state=str(tmp_path / "elsewhere")).describe() == described
 
@@ -256,10 +322,54 @@ def test_hidden_files_other_formats_and_links_out_of_the_corpus_are_passed_over(
     assert {finding.file: finding.kind for finding in findings} == {"link.md": "skipped", "gone.md": "failed"}
 
 
+def test_nothing_that_is_passed_over_is_passed_over_in_silence(write, tmp_path):
+    corpus = write({"a.md": "x", "locked/b.md": "x"})
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "c.md").write_text("x")
+    (corpus / "linked").symlink_to(tmp_path / "shared")
+    os.mkfifo(corpus / "pipe.md")
+    shutil.rmtree(corpus / "locked")
+    (corpus / "locked").symlink_to(corpus)  # a loop
+    files, findings = scan(corpus)
+    assert sorted(files) == ["a.md"]
+    assert sorted((finding.file, finding.kind, finding.detail) for finding in findings) == [
+        ("linked", "skipped", "a link to a folder"),
+        ("locked", "skipped", "a link to a folder"),
+        ("pipe.md", "skipped", "no regular file"),
+    ]
+
+
+def test_a_folder_that_cannot_be_entered_is_listed(write, monkeypatch):
+    corpus = write(NOTES)
+    scandir = os.scandir
+
+    def locked(path):
+        if str(path).endswith("/c"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", locked)
+    files, findings = scan(corpus)
+    assert sorted(files) == ["a.md", "b.md"]
+    assert [(finding.file, finding.kind) for finding in findings] == [("c", "failed")]
+
+
+def test_a_file_that_is_deleted_while_the_corpus_is_read_stops_the_build(write, pipeline, monkeypatch):
+    write(NOTES)
+    scanned = indexing.scan
+
+    def vanishing(corpus):
+        found = scanned(corpus)
+        (corpus / "b.md").unlink()
+        return found
+
+    monkeypatch.setattr(indexing, "scan", vanishing)
+    with pytest.raises(RagError, match=r"b\.md cannot be read any more"):
+        pipeline().search("alpha")
+
+
 def test_a_file_that_changes_while_it_is_read_stops_the_build(write, pipeline, monkeypatch):
     write(NOTES)
-    from rag import indexing
-
     scanned = indexing.scan
 
     def edited(corpus):
@@ -275,10 +385,10 @@ def test_a_file_that_changes_while_it_is_read_stops_the_build(write, pipeline, m
 def test_files_are_indexed_in_the_order_of_their_names_whatever_the_folder_says(write, pipeline, monkeypatch):
     write(NOTES)
     walk = os.walk
-    monkeypatch.setattr(os, "walk", lambda top: ((a, b, c[::-1]) for a, b, c in walk(top)))
+    monkeypatch.setattr(os, "walk", lambda top, **how: ((a, b, c[::-1]) for a, b, c in walk(top, **how)))
     search = pipeline()
     search.describe()
-    assert [chunk.file for chunk in search.corpus.loaded.chunks] == ["a.md", "b.md", "c/d.md"]
+    assert [chunk.file for chunk in search._parts.corpus.loaded.chunks] == ["a.md", "b.md", "c/d.md"]
 
 
 def test_vectors_on_disk_are_those_of_the_chunks_in_order(write, pipeline, encoder, tmp_path):
@@ -286,5 +396,5 @@ def test_vectors_on_disk_are_those_of_the_chunks_in_order(write, pipeline, encod
     search = pipeline()
     search.search("alpha")
     (part,) = [path for path in parts(tmp_path) if path.name.startswith("vectors")]
-    texts = [chunk.indexed_text for chunk in search.corpus.loaded.chunks]
+    texts = [chunk.indexed_text for chunk in search._parts.corpus.loaded.chunks]
     assert np.array_equal(np.load(part / "vectors.npy"), encoder.embed(texts))

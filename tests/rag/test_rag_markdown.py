@@ -113,6 +113,25 @@ def test_broken_front_matter_and_foreign_encodings_are_counted():
     assert document.passages[0].blocks == ("caf\u00e9",)
 
 
+@pytest.mark.parametrize(
+    "value", ["!!int ''", "!!timestamp later", "!!bool perhaps", "[" * 5_000, "2024-13-45", "*nothing", "\x01"]
+)
+def test_front_matter_that_breaks_its_parser_costs_no_text(value):
+    document = read(f"---\ntitle: {value}\n---\n# H\n\nbody")
+    assert [passage.blocks for passage in document.passages] == [("body",)]
+    assert [finding.kind for finding in document.findings] == ["fallback"]
+
+
+def test_front_matter_that_grows_by_aliases_is_no_title():
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+    bomb += "".join(
+        f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=False)
+    )
+    document = read(f"---\n{bomb}title: *i\ncourse: 101\n---\nbody")
+    assert document.metadata == {"course": "101"}
+    assert document.title == "note"
+
+
 def test_a_title_stands_before_the_heading_path_in_what_is_indexed_unless_it_repeats_it():
     titled = chunk(read("---\ntitle: My note\n---\n# Setup\n\nbody"), Chunking())
     assert titled[0].indexed_text == "My note > Setup\nbody"

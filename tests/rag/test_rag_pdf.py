@@ -49,7 +49,7 @@ BAD = {
 def test_chk_01_bad_pdfs_are_listed_with_a_reason_and_good_ones_indexed(write, pipeline):
     write(BAD)
     search = pipeline(search={"dense": False, "rerank": "none"})
-    corpus = search.corpus.get(_meter())
+    corpus = search._parts.corpus.get(_meter())
     assert {chunk.file for chunk in corpus.chunks} == {"empty-password.pdf", "good.pdf"}
     listed = {finding.file: finding for finding in corpus.findings}
     assert {name: finding.kind for name, finding in listed.items()} == {

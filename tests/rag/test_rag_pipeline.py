@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rag.assembly import LANES
 from rag.cutoff import cut
 from rag.fusion import fuse
 from rag.models import torch_threads
@@ -85,6 +86,30 @@ def test_switching_a_lane_on_in_another_arm_changes_no_lane_that_was_on(write, p
     alone = search.search("mutex bracket", dense=False)
     both = search.search("mutex bracket")
     assert both.stages["sparse"] == alone.stages["sparse"]
+
+
+def test_a_lane_and_a_reranker_of_ones_own_take_the_place_of_ours(write, pipeline, encoder):
+    class Newest:
+        def search(self, request, meter):
+            return meter.stage("sparse", (request.text,), lambda: (Scored(3, 2.0), Scored(0, 1.0)))
+
+    class Reversed:
+        fuses = False
+
+        def scores(self, _query, texts, meter):
+            meter.charge("rerank", 1.5)
+            return [float(rank) for rank, _ in enumerate(texts)]
+
+    write(NOTES)
+    search = pipeline(
+        lanes={**LANES, "sparse": lambda _: Newest()}, rerankers={"late-interaction": lambda _: Reversed()}
+    )
+    result = search.search("mutex", dense=False, rerank="late-interaction")
+    assert files(result.stages["sparse"]) == ["d.md", "a.md"]
+    assert files(result.chunks) == ["a.md", "d.md"]
+    assert result.timings["rerank"] == 1.5
+    assert not encoder.counts
+    assert files(search.search("mutex").stages["fusion"])[0] in ("a.md", "d.md")
 
 
 def test_a_failed_search_leaves_nothing_behind(write, pipeline, encoder, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import warnings
 
 import pytest
@@ -11,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.chunking import chunk
+from rag.errors import ReaderMissingError
 from rag.loaders import reader_for
 from rag.loaders.canvas import read_canvas
 from rag.loaders.code import read_python
 from rag.loaders.collection import read_collection
 from rag.loaders.notebook import read_notebook
 from rag.options import Chunking
+from rag.records import Document
 
 
 def text_of(document):
@@ -254,6 +257,41 @@ def test_a_record_is_title_space_text_under_its_id_and_bad_lines_are_listed():
     *documents, listing = read_collection("corpus.jsonl", b"\n".join(lines))
     assert [(item.file, text_of(item)) for item in documents] == [("4", "T body"), ("9", " only text"), ("7", "")]
     assert [finding.detail.split(":")[0] for finding in listing.findings] == ["line 3", "line 4", "line 5"]
+
+
+HOSTILE = [
+    ("deep.ipynb", b"[" * 100_000),
+    ("deep.canvas", b"[" * 100_000),
+    ("deep.py", b"(" * 100_000),
+    ("huge.canvas", b'{"nodes": [{"id": "a", "type": "text", "text": "t", "x": 1' + b"0" * 400 + b"},"
+     b'{"id": "g", "type": "group", "label": "G"}]}'),
+    ("nan.canvas", b'{"nodes": [{"id": "a", "type": "text", "text": "t", "x": NaN, "width": Infinity}]}'),
+    ("corpus.jsonl", b'{"_id": ' + b"[" * 100_000),
+    ("page.pdf", b"%PDF-1.7\n" + b"[" * 100_000),
+    ("deep.md", b">" * 20_000 + b" text"),
+    ("list.md", b"- " * 5_000 + b"text"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "data"), HOSTILE, ids=[name for name, _ in HOSTILE])
+def test_no_content_stops_the_index(name, data, write, pipeline):
+    write({name: data, "good.md": "cotangent"})
+    search = pipeline()
+    assert [chunk.file for chunk in search.search("cotangent", dense=False).chunks] == ["good.md"]
+
+
+def test_a_reader_that_is_not_installed_stops_the_index_and_names_the_package(write, pipeline, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    write({"book.pdf": b"%PDF-1.7\n...", "good.md": "cotangent"})
+    with pytest.raises(ReaderMissingError, match=r"book\.pdf needs a package .*pip install pypdf"):
+        pipeline().search("cotangent", dense=False)
+
+
+@pytest.mark.parametrize("name", ["x.canvas", "x.ipynb", "x.md", "x.pdf", "x.py", "corpus.jsonl"])
+@given(data=st.binary(max_size=200))
+def test_no_bytes_make_a_reader_raise(name, data):
+    reader = reader_for(name)
+    assert all(isinstance(document, Document) for document in reader(name, data))
 
 
 def test_readers_are_chosen_by_suffix_whatever_its_case():

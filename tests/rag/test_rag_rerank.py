@@ -215,7 +215,7 @@ def test_a_real_cross_encoder_gives_raw_logits_that_do_not_depend_on_the_pool(wr
     result = search.search("alpha beta", dense=False, rerank="cross-encoder")
     scores = {chunk.file: chunk.score for chunk in result.chunks}
     assert sorted(scores.values(), reverse=True) == [chunk.score for chunk in result.chunks]
-    model = search.pair_model.loaded
+    model = search._parts.pair_model.loaded
     assert model.counts["pairs"] == 4
     text = {chunk.file: chunk.indexed_text for chunk in result.chunks}
     assert model.predict("alpha beta", [text["c.md"]]) == pytest.approx([scores["c.md"]], abs=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
 
 import pytest
@@ -47,6 +48,20 @@ def test_an_embedded_file_is_cut_out_and_the_words_after_it_stay():
     wrapped = "\n".join(["QUJDREVG" * 9, "QUJDREVG" * 9])
     assert clean(f"a data:image/png;base64,{picture} picture of words") == "a data: picture of words"
     assert clean(f"![x](data:image/png;base64,{wrapped}) and\nmore words") == "![x](data:) and\nmore words"
+
+
+def test_the_words_after_an_embedded_file_are_no_part_of_it():
+    picture = "QUJD" * 20
+    line = f"data:image/png;base64,{picture}\nInternationalization of electroencephalographs"
+    assert clean(line) == "data:\nInternationalization of electroencephalographs"
+    assert clean(f"data:image/png;base64,{picture}\n\nelectroencephalographs") == "data:\n\nelectroencephalographs"
+
+
+def test_cleaning_takes_time_in_proportion_to_the_text():
+    hostile = "data:a/b;base64," + "A" * 16 + "\n" * 200_000 + "data:" * 40_000 + "x;base64,"
+    started = time.perf_counter()
+    clean(hostile)
+    assert time.perf_counter() - started < 2
 
 
 def test_cleaning_removes_what_no_index_can_hold():
