@@ -21,6 +21,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     options.add(parser)
 
 
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Keep a bench run from loading the conftest files of other tests, which may not even import here."""
+    if options.typed_here(early_config):
+        from pytest_ragbench.harness import narrowing
+
+        narrowing.narrow_conftests(early_config)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Wake the bench when this session asks for it."""

@@ -111,7 +111,7 @@ def test_a_shallow_run_has_the_metrics_that_the_page_names():
 @pytest.mark.parametrize("row", table(section(METRICS, "When a chunk satisfies a gold source"), "gold", "chunk"))
 def test_the_example_files_match_as_told(row):
     gold, chunk = (CODE.findall(cell)[0] for cell in row[:2])
-    found, _ = match(Chunk(chunk), compile_gold([GoldSource(Locator(gold))]))
+    (found,), _ = match([Chunk(chunk)], compile_gold([GoldSource(Locator(gold))]))
     assert bool(found) is row[2].startswith("yes")
 
 
@@ -121,7 +121,7 @@ HEADINGS = [rows[1:] for rows in tables(section(METRICS, "When a chunk satisfies
 @pytest.mark.parametrize("row", HEADINGS)
 def test_the_example_headings_match_as_told(row):
     gold, chunk = (split_heading(CODE.findall(cell)[0]) for cell in row[:2])
-    found, _ = match(Chunk("a.md", heading=chunk), compile_gold([GoldSource(Locator("a.md", heading=gold))]))
+    (found,), _ = match([Chunk("a.md", heading=chunk)], compile_gold([GoldSource(Locator("a.md", heading=gold))]))
     assert bool(found) is row[2].startswith("yes")
 
 
@@ -129,8 +129,7 @@ def test_the_example_headings_match_as_told(row):
 def test_met_03_the_worked_example_is_what_the_product_computes(row):
     gold = compile_gold([GoldSource(Locator("b.pdf", (5, 6))), GoldSource(Locator("b.pdf", (6, 7)))])
     pages = [int(page) for page in re.findall(r"page (\d+)", row[0])]
-    found = [match(Chunk("b.pdf", (page, page)), gold) for page in pages]
-    values = score([one for one, _ in found], [two for _, two in found], gold)
+    values = score(*match([Chunk("b.pdf", (page, page)) for page in pages], gold), gold)
     told = dict(zip(("ndcg@10", "recall@10", "complete@10", "mrr@10"), map(float, row[3:]), strict=True))
     assert {name: values[name] for name in told} == pytest.approx(told, abs=1e-6)
     assert values["doc_ndcg@10"] == 1.0
@@ -138,8 +137,7 @@ def test_met_03_the_worked_example_is_what_the_product_computes(row):
 
 def test_the_examples_of_optional_gold_and_of_faithfulness_are_what_the_product_computes():
     gold = compile_gold([GoldSource(Locator("a.md")), GoldSource(Locator("ctx.md"), required=False)])
-    one, two = match(Chunk("ctx.md"), gold)
-    values = score([one], [two], gold)
+    values = score(*match([Chunk("ctx.md")], gold), gold)
     assert [values[name] for name in ("hit@1", "mrr@10", "ndcg@10", "p@5", "citation_precision@10")] == [
         0,
         0,

@@ -48,13 +48,14 @@ class RowTable:
         metrics, ranking = row["metrics"], row["ranking"]
         errored = row.get("error") is not None
         width = len(self.metric_names)
-        values = (None if errored else metrics.get(name) for name in self.metric_names)
-        self._metrics[slot * width : (slot + 1) * width] = array("d", (_NAN if v is None else v for v in values))
+        values = [None] * width if errored else [metrics.get(name) for name in self.metric_names]
+        self._metrics[slot * width : (slot + 1) * width] = array("d", [_NAN if v is None else v for v in values])
         self._set_timings(slot, row.get("timings") or {})
         self._flags[slot] = ERRORED * errored | COLD * bool(row.get("cold")) | CACHED * bool(row.get("cached"))
         self._rankings[slot] = _fingerprint(ranking)
-        self._satisfied[slot] = _satisfied(ranking)
-        self._spans[slot] = tuple(_matched_spans(ranking))
+        matched = [ranked for ranked in ranking if ranked["matches"]]
+        self._satisfied[slot] = _satisfied(matched)
+        self._spans[slot] = _spans(matched)
 
     def _slot(self, question: str, configuration: str) -> int:
         cells = self._slots.setdefault(configuration, {})
@@ -135,16 +136,13 @@ def _fingerprint(ranking: Sequence[Mapping[str, Any]]) -> int:
     return int.from_bytes(blake2b(repr(places).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
-def _satisfied(ranking: Sequence[Mapping[str, Any]]) -> int:
+def _satisfied(matched: Iterable[Mapping[str, Any]]) -> int:
     mask = 0
-    for ranked in ranking:
+    for ranked in matched:
         for source in ranked["matches"]:
             mask |= 1 << source
     return mask
 
 
-def _matched_spans(ranking: Iterable[Mapping[str, Any]]) -> Iterable[int]:
-    for ranked in ranking:
-        if ranked["matches"] and ranked["pages"]:
-            first, last = ranked["pages"]
-            yield last - first + 1
+def _spans(matched: Iterable[Mapping[str, Any]]) -> tuple[int, ...]:
+    return tuple(ranked["pages"][1] - ranked["pages"][0] + 1 for ranked in matched if ranked["pages"])

@@ -10,6 +10,7 @@ import dataclasses
 import sys
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.contract import Chunk, SearchResult
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pytest_ragbench.configurations.model import Configuration
-    from pytest_ragbench.questions.model import Question
+    from pytest_ragbench.questions.model import GoldSource, Question
 
 ERROR_CHARACTERS = 2_000
 """Length at which the text of an error is cut in its row."""
@@ -187,7 +188,7 @@ def _measured(
     *,
     cold: bool = False,
 ) -> Measured:
-    gold = compile_gold(question.gold, suite=question.suite)
+    gold = _compiled(question.gold, question.suite)
     chunks = [named(chunk) for chunk in result.chunks[:k]]
     matched = match(chunks, gold)
     row = {
@@ -203,6 +204,11 @@ def _measured(
         row["stages"] = {stage: [chunk.id for chunk in ranks] for stage, ranks in stages.items()}
         told.update((chunk_key(chunk), chunk) for ranks in stages.values() for chunk in ranks)
     return Measured(row, tuple(told.values()))
+
+
+@lru_cache(maxsize=64)  # the cells of one question come one after the other
+def _compiled(gold: tuple[GoldSource, ...], suite: str) -> CompiledGold:
+    return compile_gold(gold, suite=suite)
 
 
 def _identity(question: Question, configuration: Configuration) -> dict[str, Any]:

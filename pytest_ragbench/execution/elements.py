@@ -45,9 +45,15 @@ def as_chunk(element: Any, where: str) -> Chunk:
         PipelineError: It is none of the accepted shapes, or a field of it is not what its name says.
     """
     if isinstance(element, Chunk):
-        return _own(where, element.file, element.pages, element.heading, element.id, element.score, element.text)
+        fields = (element.file, element.pages, element.heading, element.id, element.score, element.text)
+        return element if _is_settled(element) else _own(where, *fields)
     if isinstance(element, str) or (type(element) is not dict and isinstance(element, os.PathLike)):
         return _own(where, _file_name(element, where))
+    return _from_foreign(element, where)
+
+
+def _from_foreign(element: Any, where: str) -> Chunk:
+    """Read a pair, a mapping or an object of another library, by the fields that it has."""
     if (pair := _as_pair(element)) is not None:
         return _with_score(as_chunk(pair[0], where), pair[1], where)
     if get(element, "file") is not None:
@@ -59,6 +65,23 @@ def as_chunk(element: Any, where: str) -> Chunk:
             return _from_document(element, metadata, where)
     keys = f" with the keys {', '.join(sorted(map(str, element)))[:200]}" if isinstance(element, Mapping) else ""
     raise PipelineError(f"{where} is {describe(element)}{keys}; accepted are {ACCEPTED}")
+
+
+def _is_settled(chunk: Chunk) -> bool:
+    """Whether a chunk's checks would change nothing: the usual one of a pipeline that makes its own, told cheaply."""
+    score = chunk.score
+    return (
+        type(chunk) is Chunk
+        and bool(chunk.file)
+        and chunk.pages is None
+        and chunk.heading == ()
+        and (score is None or (type(score) is float and isfinite(score)))
+        and type(chunk.file) is type(chunk.id) is type(chunk.text) is str
+        and chunk.file.isascii()
+        and bool(chunk.id)
+        and chunk.id.isascii()
+        and chunk.text.isascii()
+    )
 
 
 def _file_name(element: Any, where: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,20 +15,15 @@ from pytest_ragbench.errors import UsageError
 from pytest_ragbench.harness import expressions
 from pytest_ragbench.harness.cells import Cell, CellFinder, cross
 from pytest_ragbench.questions.loading import load_questions
+from pytest_ragbench.questions.suites import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pytest_ragbench.configurations.model import Catalogue, Configuration, Experiment
-    from pytest_ragbench.harness.options import Settings
+    from pytest_ragbench.harness.settings import Settings
     from pytest_ragbench.questions.loading import QuestionSet
     from pytest_ragbench.questions.model import Question
-
-TIERS = ("T1", "T2", "T3", "T4")
-PYTEST_MARKS = frozenset(
-    {"skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "tryfirst", "trylast"}
-)
-OWN_MARKS = frozenset({"ragbench", "sealed"})
 
 
 @dataclass
@@ -54,7 +49,6 @@ class Bench:
     experiments: tuple[Experiment, ...]
     split: str
     typed_ids: tuple[str, ...] = ()
-    left_out: dict[str, int] = field(default_factory=dict)
 
     @cached_property
     def unsplit(self) -> bool:
@@ -66,11 +60,17 @@ class Bench:
         """The questions that become items: those asked for, of either split; sealing comes after selection."""
         chosen = [question for question in self._asked_for if not question.rejected]
         runnable = [question for question in chosen if self.unsplit or question.split is not None]
-        self.left_out = {"rejected": len(self._asked_for) - len(chosen), "unsplit": len(chosen) - len(runnable)}
         if self.settings.limit is None:
             return tuple(runnable)
         kept = [question for question in runnable if self.plans(question)][: self.settings.limit]
         return tuple(sorted([*kept, *(q for q in runnable if not self.plans(q))], key=lambda question: question.id))
+
+    @cached_property
+    def left_out(self) -> dict[str, int]:
+        """How many of the questions asked for never run, and why."""
+        rejected = sum(question.rejected for question in self._asked_for)
+        unsplit = sum(question.split is None and not question.rejected for question in self._asked_for)
+        return {"rejected": rejected, "unsplit": 0 if self.unsplit else unsplit}
 
     @cached_property
     def _asked_for(self) -> list[Question]:
@@ -148,12 +148,12 @@ def load(settings: Settings, *, markexpr: str = "", typed_ids: Iterable[str] = (
             f"no question sets: {settings.sets} does not exist; write golden/sets/*.yaml, or say where they lie "
             f"with --rag-sets=PATH or the ini key rag_sets"
         )
-    questions = load_questions(settings.sets, shown_as=_shown(settings))
+    questions = load_questions(settings.sets, shown_as=settings.shown(settings.sets))
     if not questions.questions:
         raise UsageError(f"no question sets: {settings.sets} holds no question in *.yaml, *.yml or *.jsonl")
     suites = {question.suite for question in questions.questions}
-    reserved = {*suites, *TIERS, *PYTEST_MARKS, *OWN_MARKS}
-    catalogue = load_catalogue(settings.configs_file if settings.configs_file.exists() else None, reserved=reserved)
+    file = settings.configs_file if settings.configs_file.exists() else None
+    catalogue = load_catalogue(file, reserved=suites, shown_as=settings.shown(settings.configs_file))
     _known("--rag-suites", settings.suites, suites)
     _known("--rag-domain", settings.domains, {q.domain for q in questions.questions if q.domain})
     typed = tuple(typed_ids)
@@ -167,7 +167,7 @@ def load(settings: Settings, *, markexpr: str = "", typed_ids: Iterable[str] = (
         names=names,
         configurations=chosen.configurations,
         experiments=chosen.experiments,
-        split=settings.split or _split_of(markexpr),
+        split=settings.split or _split_of(markexpr, finder, typed if settings.unseal else ()),
         typed_ids=typed,
     )
 
@@ -175,13 +175,6 @@ def load(settings: Settings, *, markexpr: str = "", typed_ids: Iterable[str] = (
 def respell(catalogue: Catalogue, markexpr: str) -> str:
     """`-m` with configuration names in their marker form."""
     return expressions.rewrite(markexpr, {c.name: c.marker for c in catalogue.configurations.values()})
-
-
-def _shown(settings: Settings) -> str:
-    try:
-        return settings.sets.relative_to(settings.root).as_posix()
-    except ValueError:
-        return settings.sets.as_posix()
 
 
 def _default_names(
@@ -201,11 +194,12 @@ def _default_names(
     return ("ladder",) if "ladder" in catalogue.experiments else (next(iter(catalogue.configurations)),)
 
 
-def _split_of(markexpr: str) -> str:
-    """`-m sealed` plans the test split; an expression that other items satisfy too plans both."""
-    if not expressions.turns_true(markexpr, "sealed"):
-        return "dev"
-    return "all" if expressions.can_be_true(markexpr, false={"sealed"}) else "test"
+def _split_of(markexpr: str, finder: CellFinder, typed: tuple[str, ...]) -> str:
+    """`-m sealed` plans the test split; an expression that other items satisfy too plans both. So with node ids."""
+    if expressions.turns_true(markexpr, "sealed"):
+        return "all" if expressions.can_be_true(markexpr, false={"sealed"}) else "test"
+    sealed = sum(cell.sealed for node_id in typed if (cell := finder.find(node_id)))
+    return "dev" if not sealed else "test" if sealed == len(typed) else "all"
 
 
 def _known(flag: str, typed: tuple[str, ...], known: set[str]) -> None:

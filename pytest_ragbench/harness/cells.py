@@ -53,14 +53,11 @@ class CellFinder:
     def __init__(self, questions: Iterable[Question], configurations: Mapping[str, Configuration]) -> None:
         self._questions = {question.id: question for question in questions}
         self._configurations = {configuration.marker: configuration for configuration in configurations.values()}
-        self._longest_first = sorted(self._configurations, key=len, reverse=True)
 
     def find(self, node_id: str) -> Cell | None:
         """The cell in the brackets of `node_id`, or None."""
-        _, bracket, inside = node_id.partition("[")
-        if not bracket:
-            return None
-        for match in _QUESTION_ID.finditer(inside.removesuffix("]")):
+        inside = node_id.partition("[")[2].rpartition("]")[0]
+        for match in _QUESTION_ID.finditer(inside):
             question = self._questions.get(match[0])
             marker = self._marker_before(inside[: match.start()])
             if question and marker:
@@ -69,8 +66,10 @@ class CellFinder:
 
     def _marker_before(self, head: str) -> str | None:
         """The longest marker that ends `head`, where a component of the id begins with it."""
-        for marker in self._longest_first:
-            rest = head.removesuffix(f"{marker}-")
-            if rest != head and (not rest or rest.endswith("-")):
-                return marker
-        return None
+        body = head.removesuffix("-")
+        start = 0
+        while body[start:] not in self._configurations:
+            start = body.find("-", start) + 1
+            if not start:
+                return None
+        return body[start:]

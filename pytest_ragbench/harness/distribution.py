@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ragbench.errors import RagbenchError
-from pytest_ragbench.harness import guard
+from pytest_ragbench.harness import guard, options
 from pytest_ragbench.harness.scheduler import QuestionScheduling
 from pytest_ragbench.harness.session import REFUSAL
 
@@ -51,14 +51,13 @@ class DistributionHooks:
     def _before_first(self, ids: Sequence[str]) -> None:
         """Begin the record, and open the seal where it was asked for, before anything is sent to a worker."""
         bench, recorder = self._session.bench, self._session.recorder
-        if bench is None or recorder is None or recorder.started:
+        if bench is None or recorder is None or recorder.started or options.measures_nothing(recorder.config):
             return
         cells = {node_id: cell for node_id in ids if (cell := bench.finder.find(node_id))}
         if not cells:
             return
         if self._collection_errors and guard.opens(bench):
-            errors = "1 error" if self._collection_errors == 1 else f"{self._collection_errors} errors"
-            raise pytest.UsageError(f"{errors} during collection: the test split stays sealed")
+            raise pytest.UsageError(guard.sealed_after_errors(self._collection_errors))
         try:
             recorder.expect(cells, self._session.finished)
             recorder.start()

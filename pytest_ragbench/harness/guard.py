@@ -16,13 +16,12 @@ from pytest_ragbench.seal.ledger import Anchor, Ledger, check_anchors, check_bud
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-    from pathlib import Path
 
     import pytest
 
     from pytest_ragbench.harness.bench import Bench
     from pytest_ragbench.harness.cells import Key
-    from pytest_ragbench.harness.options import Settings
+    from pytest_ragbench.harness.settings import Settings
 
 LEDGER = "test_ledger.jsonl"
 HOW_TO_UNSEAL = "type --unseal-test to open it; every opening is recorded in the ledger and shown in every report"
@@ -53,8 +52,6 @@ def check_request(bench: Bench, markexpr: str) -> None:
         if expressions.turns_true(markexpr, "sealed"):
             raise SealedError(f"-m {markexpr!r} asks for the sealed test split; {HOW_TO_UNSEAL}")
         return
-    if sealed and bench.split == "dev":
-        bench.split = "test" if len(sealed) == len(bench.typed_ids) else "all"
     if opens(bench):
         check_budget(len(entries), settings.test_looks)
 
@@ -88,6 +85,12 @@ def partition(
         else:
             dropped.append(item)
     return kept, dropped, sealed
+
+
+def sealed_after_errors(count: int) -> str:
+    """The text of a refusal to open the test split when not everything could be collected."""
+    errors = "1 error" if count == 1 else f"{count} errors"
+    return f"{errors} during collection: the test split stays sealed"
 
 
 def sealed_alone(count: int) -> str:
@@ -160,8 +163,3 @@ def _finished(record: RunRecord) -> frozenset[Key]:
     """Cells whose last row has no error."""
     last = {row_key(row): row.get("error") is None for row in record.rows()}
     return frozenset(key for key, clean in last.items() if clean)
-
-
-def shown(path: Path, root: Path) -> str:
-    """A path as the user would type it from the root."""
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()

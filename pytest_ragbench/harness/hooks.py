@@ -21,6 +21,7 @@ class BenchHooks:
 
     def __init__(self, session: BenchSession) -> None:
         self._session = session
+        self._measures = not options.measures_nothing(session.config)
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Say what is about to be measured."""
@@ -38,7 +39,7 @@ class BenchHooks:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Begin the record, and open the seal where it was asked for, before the first cell that runs here."""
         recorder = self._session.recorder
-        if recorder is None or recorder.started or cell_of(item) is None or options.measures_nothing(item.config):
+        if recorder is None or recorder.started or not self._measures or cell_of(item) is None:
             return
         try:
             recorder.start()
@@ -51,16 +52,20 @@ class BenchHooks:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Put the row onto the report, and fail the item that its row fails."""
         report = yield
-        cell = cell_of(item)
-        if cell is not None and self._session.measurer is not None and not options.measures_nothing(item.config):
-            self._session.measurer.report(item, cell, call, report)
+        measurer = self._session.measurer
+        if self._measures and measurer is not None and (cell := cell_of(item)) is not None:
+            measurer.report(item, cell, call, report)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Record a row as soon as its report is here."""
         recorder = self._session.recorder
-        if recorder is not None and recorder.started:
+        if recorder is None or not recorder.started:
+            return
+        try:
             recorder.take(report)
+        except RagbenchError as error:  # a full disk, say: nothing more can be kept
+            pytest.exit(str(error), returncode=int(pytest.ExitCode.INTERNAL_ERROR))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Remember why the session ends early."""

@@ -13,10 +13,10 @@ from pytest_ragbench.execution.cell import Measured, error_row, error_text, meas
 from pytest_ragbench.execution.warmup import warm_up
 from pytest_ragbench.harness.cells import Cell
 from pytest_ragbench.harness.rows import RagRow, Requirement, describe_error
-from pytest_ragbench.records.chunks import chunk_line, chunk_name
+from pytest_ragbench.records.chunks import chunk_key, chunk_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pytest_ragbench.configurations.model import Configuration
     from pytest_ragbench.harness.bench import Bench
@@ -25,10 +25,14 @@ if TYPE_CHECKING:
 ROW_ATTRIBUTE = "ragbench_row"
 """Attribute of a test report: the row's JSON, then one line for each chunk that this process has not sent before."""
 
-PIPELINE_ATTRIBUTE = "ragbench_pipeline"
-"""Attribute of the first such report of a process: what the pipeline says of itself, as JSON."""
+FIELDS_ATTRIBUTE = "ragbench_fields"
+"""Attribute of the same report where one process measures and records: the row itself, which need not be parsed."""
 
-_measured = pytest.StashKey[str]()
+PIPELINE_ATTRIBUTE = "ragbench_pipeline"
+"""Attribute of the first such report of a process: JSON of what the pipeline says of itself, and what was warmed up."""
+
+_measured = pytest.StashKey[tuple[str, dict[str, Any]]]()
+"""Of an item whose row is not on a report yet: its text for the report, and the row."""
 
 
 def cell_of(item: pytest.Item) -> Cell | None:
@@ -43,16 +47,23 @@ class Measurer:
 
     A cell that several tests ask for is searched once, by whichever item comes first; an item that runs again (a rerun)
     searches again.
+
+    Args:
+        bench: What the session plans.
+        requirements: What `--rag-require` asks of every row.
+        remote: Whether another process records.
     """
 
-    def __init__(self, bench: Bench, requirements: Iterable[Requirement]) -> None:
+    def __init__(self, bench: Bench, requirements: Iterable[Requirement], *, remote: bool) -> None:
         self._bench = bench
+        self._remote = remote
         self._requirements = tuple(requirements)
         self._tests_of: Counter[Key] = Counter()
         self._shared: dict[Key, tuple[str, RagRow]] = {}
         self._rows: dict[str, RagRow] = {}
-        self._sent: set[str] = set()
-        self._warm: bool | None = None
+        self._sent: set[tuple[str, str]] = set()
+        self._prepared = False
+        self._cold = False
         self._description: str | None = None
 
     def expect(self, items: Iterable[pytest.Item]) -> None:
@@ -72,51 +83,59 @@ class Measurer:
         return row
 
     def _measure(self, item: pytest.Item, cell: Cell, pipeline: Any) -> RagRow:
-        if self._warm is None:
-            self._warm = self._prepare(pipeline, cell)
-            # Without a warm-up the first search of a process pays for loading, whether or not the pipeline says so.
-            cold = not self._warm and cell.configuration.searches
-        else:
-            cold = False
+        if not self._prepared:
+            self._prepare(pipeline, cell)
+        cold = self._cold and cell.configuration.searches
+        self._cold = self._cold and not cold
         settings = self._bench.settings
-        root = None if settings.corpus is None else str(settings.corpus)
+        root = str(settings.corpus or settings.root)
         measured = measure(pipeline, cell.question, cell.configuration, k=settings.k, root=root, cold=cold)
-        item.stash[_measured] = self._text(measured)
-        return RagRow(measured.row, cell.question)
+        text = canonical.dumps(measured.row)
+        item.stash[_measured] = ("\n".join([text, *self._new_chunks(measured)]), measured.row)
+        return RagRow(text, cell.question, measured.row["error"])
 
-    def _prepare(self, pipeline: Any, cell: Cell) -> bool:
-        """Check every configuration's overrides, let the pipeline describe itself, warm up; whether it searched."""
+    def _prepare(self, pipeline: Any, cell: Cell) -> None:
+        """Once a process: check every configuration's overrides, let the pipeline describe itself, warm up."""
         configurations = self._bench.configurations
         refuse_overrides(pipeline, configurations)
-        self._description = describe(pipeline)
-        return bool(warm_up(pipeline, cell.question, configurations, self._bench.catalogue.warm_up))
+        description = describe(pipeline)
+        warmed = warm_up(pipeline, cell.question, configurations, self._bench.catalogue.warm_up)
+        self._description = canonical.dumps({"pipeline": description, "warm_up": warmed})
+        # Without a warm-up the first search of a process pays for loading, whether or not the pipeline says so.
+        self._cold = not warmed
+        self._prepared = True
 
-    def _text(self, measured: Measured) -> str:
-        lines = [canonical.dumps(measured.row)]
+    def _new_chunks(self, measured: Measured) -> Iterator[str]:
+        """Lines of the chunks that this process has not sent before."""
         for chunk in measured.chunks:
-            name = chunk_name(chunk)
-            if name not in self._sent:
-                self._sent.add(name)
-                lines.append(chunk_line(chunk))
-        return "\n".join(lines)
+            key = chunk_key(chunk)
+            if key not in self._sent:
+                self._sent.add(key)
+                yield chunk_line(chunk)
 
     def report(self, item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         """Put a new row onto the report, and fail the item that its row or a requirement fails."""
-        text = item.stash.get(_measured, None)
-        if text is None and report.when == "setup" and report.failed and call.excinfo is not None:
+        measured = item.stash.get(_measured, None)
+        if measured is not None:
+            del item.stash[_measured]
+        elif report.when == "setup" and report.failed and call.excinfo is not None:
             error = f"SetupError: {error_text(call.excinfo.value)}"
-            text = canonical.dumps(error_row(cell.question, cell.configuration, error, k=self._bench.settings.k))
-        if text is not None:
-            setattr(report, ROW_ATTRIBUTE, text)
-            if _measured in item.stash:
-                del item.stash[_measured]
-            if self._description is not None:
-                setattr(report, PIPELINE_ATTRIBUTE, self._description)
-                self._description = None
+            row = error_row(cell.question, cell.configuration, error, k=self._bench.settings.k)
+            measured = (canonical.dumps(row), row)
+        if measured is not None:
+            self._attach(report, *measured)
         if report.when == "call" and report.passed and not hasattr(report, "wasxfail"):
             self._judge(item, report)
         if report.when == "teardown":
             self._rows.pop(item.nodeid, None)
+
+    def _attach(self, report: pytest.TestReport, text: str, row: dict[str, Any]) -> None:
+        setattr(report, ROW_ATTRIBUTE, text)
+        if not self._remote:
+            setattr(report, FIELDS_ATTRIBUTE, row)
+        if self._description is not None:
+            setattr(report, PIPELINE_ATTRIBUTE, self._description)
+            self._description = None
 
     def _judge(self, item: pytest.Item, report: pytest.TestReport) -> None:
         row = self._rows.get(item.nodeid)
@@ -149,13 +168,13 @@ def refuse_overrides(pipeline: Any, configurations: Iterable[Configuration]) -> 
             raise UsageError(f"configuration {configuration.name}: {error}") from error
 
 
-def describe(pipeline: Any) -> str | None:
-    """What the pipeline says of itself, as strict JSON; None when it says nothing that JSON can hold."""
+def describe(pipeline: Any) -> dict[str, Any] | None:
+    """What the pipeline says of itself; None when it says nothing that strict JSON can hold."""
     method = getattr(pipeline, "describe", None)
     if not callable(method):
         return None
     try:
-        said = method()
-        return canonical.dumps(dict(said))
+        said: dict[str, Any] = canonical.loads(canonical.dumps(dict(method())))
     except Exception:  # noqa: BLE001 - a description is optional, and a foreign one may fail in any way
         return None
+    return said

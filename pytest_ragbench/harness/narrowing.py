@@ -22,6 +22,15 @@ def narrow(config: pytest.Config, folder: Path) -> None:
     config.stash[narrowed_to] = shown.as_posix()
 
 
+def narrow_conftests(config: pytest.Config) -> None:
+    """Before conftest files load: look for them where the bench's own tests lie, when no path was typed."""
+    known = config.known_args_namespace
+    base = config.inipath.parent if config.inipath else config.rootpath
+    folder = base / str(config.getini("rag_tests") or "golden")
+    if not known.file_or_dir and _has_tests(config, folder):
+        known.file_or_dir = [str(folder)]
+
+
 def _has_tests(config: pytest.Config, folder: Path) -> bool:
     patterns = config.getini("python_files")
     return folder.is_dir() and any(fnmatch(path.name, pattern) for path in folder.rglob("*.py") for pattern in patterns)

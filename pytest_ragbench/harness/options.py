@@ -1,24 +1,17 @@
-"""The options and ini keys: their declaration, and one typed view of what a session was asked for.
+"""The options and ini keys: their declaration, and whether a session asks for the bench. `settings` reads the values.
 
-Loaded in every pytest run of every project, so it imports nothing beyond pytest and the standard library's lightest.
+Loaded in every pytest run of every project, so it imports nothing and makes no dataclass, which takes milliseconds.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from pytest_ragbench.errors import UsageError
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from typing import Any
-
     import pytest
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One setting: its flag on the command line, its ini twin, and what it means."""
 
     name: str
@@ -98,99 +91,24 @@ def asked(config: pytest.Config) -> bool:
     return bool(typed_options(config)) or bool(config.getoption("rag_unseal_test", default=False))
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a session was asked for: options over ini keys over defaults, paths made absolute.
-
-    A path typed on the command line is relative to where it was typed; one in the ini file is relative to that file.
-    """
-
-    configs: tuple[str, ...]
-    suites: tuple[str, ...]
-    domains: tuple[str, ...]
-    split: str | None
-    limit: int | None
-    k: int
-    require: str
-    cluster: str
-    test_looks: int | None
-    unseal: bool
-    resume: str | None
-    sets: Path
-    configs_file: Path
-    baselines: Path
-    corpus: Path | None
-    runs_dir: Path
-    tests: Path
-    report: Path | None
-    root: Path
+def typed_here(config: pytest.Config) -> bool:
+    """Whether a bench option stands on the command line itself; one in `addopts` is a setting, and selects nothing."""
+    return any(arg == "--unseal-test" or arg.startswith("--rag-") for arg in map(str, config.invocation_params.args))
 
 
-def settings(config: pytest.Config) -> Settings:
-    """Read the settings of a session.
-
-    Raises:
-        UsageError: A value is not of its kind.
-    """
-    typed, ini = typed_options(config), ini_values(config)
-    merged = ini | typed
-    ini_root = config.inipath.parent if config.inipath else config.rootpath
-
-    def path(name: str, default: str) -> Path:
-        if name in typed:
-            return _absolute(Path(config.invocation_params.dir), typed[name])
-        return _absolute(ini_root, ini[name]) if name in ini else config.rootpath / default
-
-    split = merged.get("rag_split")
-    if split not in (None, "dev", "test", "all"):
-        raise UsageError(f"--rag-split={split}: it is dev, test or all")
-    cluster = merged.get("rag_cluster", "file")
-    if cluster not in ("file", "none"):
-        raise UsageError(f"rag_cluster = {cluster}: it is file or none")
-    return Settings(
-        configs=_names(merged.get("rag_configs")),
-        suites=_names(merged.get("rag_suites")),
-        domains=_names(merged.get("rag_domain")),
-        split=split,
-        limit=_whole(merged, "rag_limit", 1),
-        k=_whole(merged, "rag_k", 1) or 10,
-        require=merged.get("rag_require", ""),
-        cluster=cluster,
-        test_looks=_whole(merged, "rag_test_looks", 0),
-        unseal="--unseal-test" in map(str, config.invocation_params.args),
-        resume=typed.get("rag_resume"),
-        sets=path("rag_sets", "golden/sets"),
-        configs_file=path("rag_configs_file", "golden/configs.yaml"),
-        baselines=path("rag_baselines", "baselines"),
-        corpus=path("rag_corpus", "") if "rag_corpus" in merged else None,
-        runs_dir=path("rag_runs_dir", ".ragbench/runs"),
-        tests=path("rag_tests", "golden"),
-        report=path("rag_report", "") if "rag_report" in merged else None,
-        root=config.rootpath,
-    )
-
-
-def _absolute(base: Path, text: str) -> Path:
-    return (base / Path(text).expanduser()).absolute()
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for part in (text or "").split(",") if (name := part.strip())))
-
-
-def _whole(values: dict[str, Any], name: str, least: int) -> int | None:
-    text = values.get(name)
-    if text is None:
-        return None
-    if not str(text).strip().isdecimal() or int(text) < least:
-        raise UsageError(f"{name} = {text}: it is a whole number, {least} or more")
-    return int(text)
+def typed_ids(config: pytest.Config) -> tuple[str, ...]:
+    """The node ids of single parameters that were typed in place of paths."""
+    typed = map(str, config.getoption("file_or_dir", default=None) or ())
+    return tuple(argument for argument in typed if "::" in argument and "[" in argument)
 
 
 def has_sets(config: pytest.Config) -> bool:
     """Whether the folder of question sets exists."""
+    from pytest_ragbench.errors import UsageError
+    from pytest_ragbench.harness.settings import read_settings
+
     try:
-        return settings(config).sets.exists()
+        return read_settings(config).sets.exists()
     except UsageError:
         return True
 
@@ -198,13 +116,13 @@ def has_sets(config: pytest.Config) -> bool:
 def wakes(config: pytest.Config) -> bool:
     """Whether sets and configurations are to be read before collection.
 
-    An option or ini key asks for it. So do `--markers`, and `-m`, which may name a configuration, and being an xdist
-    controller, which never sees the tests; these three only where there are sets.
+    An option or ini key asks for it. So do, where there are sets: `--markers`; `-m` and node ids, which may name a
+    configuration or a question; and being an xdist controller, which never sees the tests.
     """
     if asked(config) or ini_values(config):
         return True
     hinted = config.getoption("markexpr", default="") or config.getoption("markers", default=False)
-    return bool(hinted or is_controller(config)) and has_sets(config)
+    return bool(hinted or typed_ids(config) or is_controller(config)) and has_sets(config)
 
 
 def measures_nothing(config: pytest.Config) -> bool:

@@ -18,11 +18,12 @@ from pytest_ragbench.analysis.table import RowTable
 from pytest_ragbench.errors import RagbenchError
 from pytest_ragbench.execution.cell import error_row
 from pytest_ragbench.harness import guard, options
-from pytest_ragbench.harness.measuring import PIPELINE_ATTRIBUTE, ROW_ATTRIBUTE
+from pytest_ragbench.harness.measuring import FIELDS_ATTRIBUTE, PIPELINE_ATTRIBUTE, ROW_ATTRIBUTE
 from pytest_ragbench.metrics.measures import metric_names
 from pytest_ragbench.records.files import write_atomic
 from pytest_ragbench.records.git import git_state
 from pytest_ragbench.records.writer import RunWriter
+from pytest_ragbench.seal.ledger import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -36,13 +37,13 @@ class Recorder:
     """Takes rows in any order and from any number of workers, and writes them down.
 
     Attributes:
-        started: Whether a record has been begun.
+        config: pytest's configuration.
         record: The finished record, or None.
         problem: Why the record could not be finished, or None.
     """
 
     def __init__(self, config: pytest.Config, bench: Bench) -> None:
-        self._config = config
+        self.config = config
         self._bench = bench
         self._cells: Mapping[str, Cell] = {}
         self._finished: Collection[Key] = ()
@@ -51,6 +52,7 @@ class Recorder:
         self._table = RowTable(metric_names(bench.settings.k))
         self._writer: RunWriter | None = None
         self._reason: str | None = None
+        self._described = False
         self.record: RunRecord | None = None
         self.problem: str | None = None
 
@@ -100,7 +102,7 @@ class Recorder:
     def _open_ledger(self, writer: RunWriter, now: datetime) -> None:
         ledger = guard.ledger_of(self._bench.settings)
         if guard.opens(self._bench):
-            ledger.open(
+            entry = ledger.open(
                 time=now.isoformat(timespec="seconds"),
                 run_id=writer.run["run_id"],
                 split=self._bench.split,
@@ -109,7 +111,10 @@ class Recorder:
                 questions_digest=self._bench.questions.digest,
                 budget=self._bench.settings.test_looks,
             )
-        writer.update(ledger=ledger.claim())
+            claim = Claim(count=entry.index, last_hash=entry.hash)  # another run may have opened it since
+        else:
+            claim = ledger.claim()
+        writer.update(ledger=claim)
 
     def _facts(self) -> dict[str, Any]:
         """What `run.json` says of the request."""
@@ -134,7 +139,7 @@ class Recorder:
             "experiments": [{"name": e.name, "arms": list(e.arms)} for e in bench.experiments],
             "bootstrap": {"seed": SEED, "resamples": RESAMPLES, "confidence": CONFIDENCE, "cluster": settings.cluster},
             "k": settings.k,
-            "sets": guard.shown(settings.sets, settings.root),
+            "sets": settings.shown(settings.sets),
             "limit": settings.limit,
             "selection": {
                 "configs": list(bench.names),
@@ -146,7 +151,7 @@ class Recorder:
             },
             "left_out": bench.left_out,
             "notes": bench.notes(),
-            "workers": len(self._config.getoption("tx")) if options.is_controller(self._config) else 0,
+            "workers": len(self.config.getoption("tx")) if options.is_controller(self.config) else 0,
             "versions": _versions(),
         }
 
@@ -154,14 +159,17 @@ class Recorder:
         """Record the row on a report, if one is there. Of several tests on one cell, the first by node id counts."""
         described = getattr(report, PIPELINE_ATTRIBUTE, None)
         if described is not None and self._writer is not None:
-            self._describe(json.loads(described))
+            self._describe(**json.loads(described))
         text = getattr(report, ROW_ATTRIBUTE, None)
         if text is None:
             return
         row_text, *chunks = text.split("\n")
-        row = json.loads(row_text)
+        row = getattr(report, FIELDS_ATTRIBUTE, None) or json.loads(row_text)
+        for attribute in (ROW_ATTRIBUTE, FIELDS_ATTRIBUTE):
+            vars(report).pop(attribute, None)  # pytest keeps every report to the end; the row goes to the disk
         key = (row["question"], row["configuration"])
-        if self._from.get(key, report.nodeid) != report.nodeid and self._from[key] == self._owners.get(key):
+        recorded = self._from.get(key, report.nodeid)
+        if recorded != report.nodeid and recorded == self._owners.get(key):
             return
         self._from[key] = report.nodeid
         self._add(key, row, row_text, chunks)
@@ -172,14 +180,15 @@ class Recorder:
         self._writer.add(text, chunks, key=key)
         self._table.add(row)
 
-    def _describe(self, description: Mapping[str, Any]) -> None:
-        """Keep what the pipeline says of itself; the first worker's word stands, and another one's is noted."""
+    def _describe(self, pipeline: dict[str, Any] | None, warm_up: list[str]) -> None:
+        """Keep what was warmed up and what the pipeline says of itself; a worker that says otherwise is noted."""
         writer = self._writer
-        if writer is None or writer.run["pipeline"] == description:
+        if writer is None:
             return
-        if writer.run["pipeline"] is None:
-            writer.update(pipeline=dict(description), index=description.get("index"))
-        else:
+        if not self._described:
+            self._described = True
+            writer.update(pipeline=pipeline, index=(pipeline or {}).get("index"), warm_up=warm_up)
+        elif writer.run["pipeline"] != pipeline:
             note = "workers measured pipelines that describe themselves differently"
             writer.update(notes=sorted({*writer.run["notes"], note}))
 

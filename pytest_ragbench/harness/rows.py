@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,15 +23,24 @@ class RagRow:
     """One measured cell. Every field of the row is an attribute of the same name.
 
     Attributes:
-        fields: The row as `per_query.jsonl` keeps it.
         golden: The golden question behind it.
+        error: `TypeName: message` when the search failed, else None.
     """
 
-    __slots__ = ("fields", "golden")
+    __slots__ = ("_fields", "_text", "error", "golden")
 
-    def __init__(self, fields: Mapping[str, Any], golden: Question) -> None:
-        self.fields = fields
+    def __init__(self, text: str, golden: Question, error: str | None) -> None:
+        self._text = text
+        self._fields: dict[str, Any] | None = None
         self.golden = golden
+        self.error = error
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """The row as `per_query.jsonl` keeps it: a copy, read when a test first asks for it."""
+        if self._fields is None:
+            self._fields = json.loads(self._text)
+        return self._fields
 
     def __getattr__(self, name: str) -> Any:
         """A field of the row; absent optional fields are None."""
@@ -45,7 +55,7 @@ class RagRow:
     @property
     def question(self) -> str:
         """Id of the question."""
-        return str(self.fields["question"])
+        return self.golden.id
 
     @property
     def configuration(self) -> str:
@@ -63,12 +73,6 @@ class RagRow:
         """The ranked chunks, best first."""
         ranking: Sequence[Mapping[str, Any]] = self.fields["ranking"]
         return ranking
-
-    @property
-    def error(self) -> str | None:
-        """`TypeName: message` when the search failed."""
-        error: str | None = self.fields["error"]
-        return error
 
     def check(self) -> None:
         """Fail the test when the search failed. A low score is data and fails nothing."""

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from pytest_ragbench.errors import RagbenchError, UsageError
+from pytest_ragbench.errors import RagbenchError, SealedError, UsageError
 from pytest_ragbench.harness import bench as benches
 from pytest_ragbench.harness import expressions, guard, narrowing, options
 from pytest_ragbench.harness.measuring import Measurer, cell_of
 from pytest_ragbench.harness.rows import parse_requirements
+from pytest_ragbench.harness.settings import read_settings
 from pytest_ragbench.metrics.measures import metric_names
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ no pipeline to measure: define the fixture rag_pipeline in conftest.py, for exam
     @pytest.fixture(scope="session")
     def rag_pipeline():
         return my_retriever  # anything with .search(question, **overrides), or a callable"""
+
+NO_TEST = """\
+nothing to run: no collected test asks for rag_row; write one, for example test_golden.py:
+
+    def test_question(rag_row):
+        rag_row.check()"""
 
 _session = pytest.StashKey["BenchSession"]()
 
@@ -65,25 +72,27 @@ class BenchSession:
         self.measurer: Measurer | None = None
         self.finished: frozenset[Key] = frozenset()
         self._parametrized = False
+        self._sealed = False
         try:
             self._load()
         except RagbenchError as error:
             self.refusal = str(error)
+            self._sealed = isinstance(error, SealedError)
 
     def _load(self) -> None:
         config = self.config
-        settings = options.settings(config)
+        settings = read_settings(config)
         markexpr = str(config.getoption("markexpr", default="") or "")
-        typed = [arg for arg in map(str, config.getoption("file_or_dir") or ()) if "::" in arg and "[" in arg]
         settings, self.finished = guard.resume(settings)
-        self.bench = benches.load(settings, markexpr=markexpr, typed_ids=typed)
+        self.bench = benches.load(settings, markexpr=markexpr, typed_ids=options.typed_ids(config))
         if markexpr:
             config.option.markexpr = benches.respell(self.bench.catalogue, markexpr)
         for line in self.bench.marker_lines():
             config.addinivalue_line("markers", line)
         requirements = parse_requirements(settings.require, metric_names(settings.k))
-        self.measurer = Measurer(self.bench, requirements)
+        self.measurer = Measurer(self.bench, requirements, remote=options.is_worker(config))
         if not options.is_worker(config):
+            guard.check_request(self.bench, markexpr)
             from pytest_ragbench.harness.recorder import Recorder  # statistics and numpy: no worker needs them
 
             self.recorder = Recorder(config, self.bench)
@@ -103,31 +112,27 @@ class BenchSession:
 
         Raises:
             pytest.UsageError: The command cannot be carried out. Where only an ini key or `-m` woke the bench, a set
-                that cannot be read is no obstacle until a test needs it.
+                that cannot be read is no obstacle until a test needs it; the seal always is.
         """
-        if self.refusal is not None:
-            if options.asked(self.config):
-                raise pytest.UsageError(self.refusal)
-            return
-        if self.bench is None or options.is_worker(self.config):
-            self._narrow()
-            return
-        try:
-            guard.check_request(self.bench, str(self.config.getoption("markexpr", default="") or ""))
-        except UsageError as error:
-            raise pytest.UsageError(str(error)) from error
+        if self.refusal is not None and (self._sealed or options.asked(self.config)):
+            raise pytest.UsageError(self.refusal)
         self._narrow()
 
     def _narrow(self) -> None:
-        if self.bench is not None and options.typed_options(self.config):
+        if self.bench is not None and (options.typed_here(self.config) or self._only_cells(self.bench)):
             narrowing.narrow(self.config, self.bench.settings.tests)
 
+    def _only_cells(self, bench: Bench) -> bool:
+        """Whether `-m` can select nothing but cells: it then needs no other folder."""
+        markexpr = str(self.config.getoption("markexpr", default="") or "")
+        markers = {configuration.marker for configuration in bench.catalogue.configurations.values()}
+        return bool(markexpr) and not expressions.can_be_true(markexpr, false={*markers, "ragbench", "sealed"})
+
     def refuse(self, text: str) -> NoReturn:
-        """End the session with exit status 4, wherever this process stands."""
+        """End the session with exit status 4 from inside an item, wherever this process stands."""
         if options.is_worker(self.config):
             self.config.workeroutput[REFUSAL] = text  # type: ignore[attr-defined]
-            pytest.exit(text, returncode=int(pytest.ExitCode.USAGE_ERROR))
-        raise pytest.UsageError(text)
+        pytest.exit(text, returncode=int(pytest.ExitCode.USAGE_ERROR))
 
     def parametrize(self, metafunc: pytest.Metafunc) -> None:
         """Make the cells of the run the parameters of a test; with nothing to run, none."""
@@ -146,28 +151,27 @@ class BenchSession:
             raise pytest.UsageError(
                 "rag_row is for tests that name it as an argument; it is parametrized at collection"
             )
+        if cell.sealed and not (self.bench is not None and guard.opens(self.bench)):
+            self.refuse(guard.sealed_alone(1))  # selection drops it; whatever brought it back may not search
         try:
             return self.measurer.row(request.node, cell, pipeline)
         except UsageError as error:
-            if options.is_worker(self.config):
-                self.refuse(str(error))
-            pytest.exit(str(error), returncode=int(pytest.ExitCode.USAGE_ERROR))
+            self.refuse(str(error))
 
     def select(self, session: pytest.Session, items: list[pytest.Item]) -> None:
-        """After every other selection: drop what is sealed, of another split or measured already; refuse nothing left."""
-        if not self._parametrized or session.testsfailed:
+        """After every other selection: drop what is sealed, of another split or measured; refuse if nothing is left."""
+        if not self._parametrized:
+            if options.typed_here(self.config) and not session.testsfailed:
+                self._refuse_items(items, NO_TEST)
             return
         if self.refusal is not None or self.bench is None:
-            self._refuse_items(items, self.refusal or "nothing to run")
+            if options.asked(self.config) or any("rag_row" in getattr(item, "fixturenames", ()) for item in items):
+                self._refuse_items(items, self.refusal or "nothing to run")
             return
         kept, dropped, sealed = guard.partition(self.bench, items, self.finished)
-        cells = [cell for item in kept if (cell := cell_of(item))]
-        if not cells and not self.finished and (options.asked(self.config) or not kept):
-            self._refuse_items(items, self._nothing_to_run(sealed))
-            return
-        without = next((item for item in kept if cell_of(item) and not _has_pipeline(item)), None)
-        if without is not None:
-            self._refuse_items(items, MISSING_PIPELINE)
+        refusal = self._refusal_of(session, kept, sealed)
+        if refusal is not None:
+            self._refuse_items(items, refusal)
             return
         if dropped:
             self.config.hook.pytest_deselected(items=dropped)
@@ -176,6 +180,17 @@ class BenchSession:
             self.measurer.expect(kept)
         if self.recorder is not None and not options.is_controller(self.config):
             self.recorder.expect({item.nodeid: cell for item in kept if (cell := cell_of(item))}, self.finished)
+
+    def _refusal_of(self, session: pytest.Session, kept: list[pytest.Item], sealed: int) -> str | None:
+        """Why what selection has left cannot run, or None. Errors of collection come first; pytest reports them."""
+        cells = [item for item in kept if cell_of(item)]
+        if session.testsfailed:
+            goes_on = bool(self.config.getoption("continue_on_collection_errors", default=False))
+            opens = bool(cells) and self.bench is not None and guard.opens(self.bench)
+            return guard.sealed_after_errors(session.testsfailed) if goes_on and opens else None
+        if not cells and not self.finished and (options.asked(self.config) or not kept):
+            return self._nothing_to_run(sealed)
+        return None if all(map(_has_pipeline, cells)) else MISSING_PIPELINE
 
     def _refuse_items(self, items: list[pytest.Item], text: str) -> None:
         """Refuse at the end of collection. A worker reports an empty collection, and why when it goes down."""

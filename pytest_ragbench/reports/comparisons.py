@@ -17,6 +17,9 @@ SENTENCES_SHOWN = 12
 ROWS_SHOWN = 60
 """Rows of one family's table; above, only the main metric, then only the first so many comparisons."""
 
+ROWS_AT_END = 10
+"""Up to so many rows, the table also stands in the summary of a session: a ladder's does, a factorial's does not."""
+
 _WORDS: Mapping[str, str] = {str(verdict): words for verdict, words in WORDS.items()}
 
 _COLUMNS = (
@@ -161,7 +164,9 @@ def comparisons(view: RunView) -> Iterator[Section]:
         blocks: list[Block] = [Sentences(_family(view, title, pairs)), Table(_COLUMNS, tuple(rows), keys=3)]
         if len(pairs) > ROWS_SHOWN:
             blocks.append(Sentences(f"{len(pairs) - ROWS_SHOWN:,} more comparisons stand in summary.json."))
-        yield Section(f"Comparisons: {title or 'outside experiments'}", (*blocks, *legend), detail=True)
+        yield Section(
+            f"Comparisons: {title or 'outside experiments'}", (*blocks, *legend), detail=len(rows) > ROWS_AT_END
+        )
         legend = ()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from plugin_support import HOW, question, rows, run_json
 
 NAMED = {
@@ -59,7 +58,7 @@ def test_pyt_01_a_part_of_a_name_selects_nothing_and_says_so(project, workers):
 
 def test_pytest_explains_every_marker(project):
     write_named(project)
-    shown = project.here("--markers")
+    shown = project.run("--markers")
     for line in (
         "@pytest.mark.ragbench: *",
         "@pytest.mark.sealed: *--unseal-test*",
@@ -139,19 +138,23 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "said"), MISTAKES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
+@pytest.mark.parametrize(
+    ("typed", "said"), MISTAKES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+)
 def test_pyt_11_a_mistake_in_the_command_ends_with_4_and_no_trace(project, typed, said):
     write_named(project, domain="calculus")
     (project.path / "empty").mkdir()
     before = project.tree()
-    result = project.here(*typed)
+    result = project.run(*typed)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([said])
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
     assert project.tree() == before
 
 
-@pytest.mark.parametrize("typed", [("--rag-suites=lexcal",), ("-m", "no-such-config"), ("-k", "nothing", "--rag-configs=loo")])
+@pytest.mark.parametrize(
+    "typed", [("--rag-suites=lexcal",), ("-m", "no-such-config"), ("-k", "nothing", "--rag-configs=loo")]
+)
 def test_pyt_11_under_workers_too(project, typed):
     write_named(project)
     before = project.tree()
@@ -185,12 +188,19 @@ def test_pyt_11_missing_sets_are_told_by_a_test_that_asks_for_rows(project):
 
 @pytest.mark.parametrize(
     ("name", "marker"),
-    [("skip", "skip"), ("lexical", "lexical"), ("T2", "T2"), ("sealed", "sealed"), ("ragbench", "ragbench"), ("A:b", "A.b")],
+    [
+        ("skip", "skip"),
+        ("lexical", "lexical"),
+        ("T2", "T2"),
+        ("sealed", "sealed"),
+        ("ragbench", "ragbench"),
+        ("A:b", "A.b"),
+    ],
 )
 def test_a_name_that_means_something_else_already_is_refused(project, name, marker):
     configurations = {name: {}} | ({marker: {"overrides": {"a": 2}}} if marker != name else {})
     project.write([question(1)], {"L": {}}, configs={"configurations": configurations})
-    result = project.here("--rag-configs=" + name)
+    result = project.run("--rag-configs=" + name)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*golden/configs.yaml:*{name}*rename*"])
     assert not project.runs

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-
 from plugin_support import HOW, question, rows, run_json, summary
 
 LADDER = {
@@ -14,7 +13,10 @@ LADDER = {
     "ladder": [{"name": "R0", "factors": []}, {"name": "R1", "factors": ["lane"]}],
     "configurations": {"other": {"overrides": {"list": "none"}, "paired": "R0"}},
 }
-GOOD = {f"question {number}": [f"x{filler}.md" for filler in range(number - 1)] + [f"g{number}.md"] for number in range(1, 9)}
+GOOD = {
+    f"question {number}": [f"x{filler}.md" for filler in range(number - 1)] + [f"g{number}.md"]
+    for number in range(1, 9)
+}
 LISTS = {"good": GOOD, "none": {}}
 
 
@@ -109,7 +111,17 @@ def test_the_depth_names_the_metrics_and_cuts_the_rankings(project):
     assert project.run("--rag-configs=R0", "--rag-k=3").ret == 0
     row = rows(project.runs[0])[("lex-0004", "R0")]
     assert len(row["ranking"]) == 3
-    named = {"hit@1", "hit@3", "recall@3", "complete@3", "mrr@3", "ndcg@3", "p@3", "doc_recall@3", "citation_precision@3"}
+    named = {
+        "hit@1",
+        "hit@3",
+        "recall@3",
+        "complete@3",
+        "mrr@3",
+        "ndcg@3",
+        "p@3",
+        "doc_recall@3",
+        "citation_precision@3",
+    }
     assert named <= row["metrics"].keys()
     assert not [name for name in row["metrics"] if name.endswith("@10")]
     assert row["metrics"]["recall@3"] == 0.0
@@ -230,7 +242,9 @@ def test_questions_without_a_split_or_rejected_stay_out_and_are_counted(project)
     )
     result = project.run("--rag-configs=R0")
     result.assert_outcomes(passed=7)
-    result.stdout.fnmatch_lines(["*1 question is left out: rejected by review*", "*1 question is left out: without a split*"])
+    result.stdout.fnmatch_lines(
+        ["*1 question is left out: rejected by review*", "*1 question is left out: without a split*"]
+    )
     assert run_json(project.runs[0])["left_out"] == {"rejected": 1, "unsplit": 1}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from plugin_support import HOW, question, rows, run_json
 
 CONFTEST = """
@@ -204,7 +203,9 @@ def test_an_error_that_a_test_swallows_or_expects_still_ends_the_session_with_1(
 
 @HOW
 def test_a_pipeline_that_cannot_be_built_gives_error_rows(project, workers):
-    conftest = "import pytest\n@pytest.fixture(scope='session')\ndef rag_pipeline():\n    raise OSError('no index here')\n"
+    conftest = (
+        "import pytest\n@pytest.fixture(scope='session')\ndef rag_pipeline():\n    raise OSError('no index here')\n"
+    )
     write(project, conftest=conftest)
     result = project.run("--rag-configs=A", *workers)
     assert result.ret == pytest.ExitCode.TESTS_FAILED

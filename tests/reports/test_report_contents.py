@@ -242,7 +242,10 @@ def test_small_suites_are_marked_as_diagnostics_and_whole_file_suites_explained(
     ]  # fmt: skip
     lines = list(words(report))
     assert any(line.startswith("diag: fewer than 30 scored questions") for line in lines)
-    assert any(line.startswith("code: a heading locator in code, a notebook or a canvas matches the whole file") for line in lines)
+    assert any(
+        line.startswith("code: a heading locator in code, a notebook or a canvas matches the whole file")
+        for line in lines
+    )
     assert "10 unanswerable questions ran, out of every mean." in lines
 
 

@@ -1,0 +1,113 @@
+"""One typed view of what a session was asked for: options over ini keys over defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ragbench.errors import UsageError
+from pytest_ragbench.harness import options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pytest
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a session was asked for: options over ini keys over defaults, paths made absolute.
+
+    A path typed on the command line is relative to where it was typed; one in the ini file is relative to that file.
+    """
+
+    configs: tuple[str, ...]
+    suites: tuple[str, ...]
+    domains: tuple[str, ...]
+    split: str | None
+    limit: int | None
+    k: int
+    require: str
+    cluster: str
+    test_looks: int | None
+    unseal: bool
+    resume: str | None
+    sets: Path
+    configs_file: Path
+    baselines: Path
+    corpus: Path | None
+    runs_dir: Path
+    tests: Path
+    report: Path | None
+    root: Path
+
+    def shown(self, path: Path) -> str:
+        """A path as the user would type it from the root."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Read the settings of a session.
+
+    Raises:
+        UsageError: A value is not of its kind.
+    """
+    typed, ini = options.typed_options(config), options.ini_values(config)
+    merged = ini | typed
+    ini_root = config.inipath.parent if config.inipath else config.rootpath
+
+    def path(name: str, default: str) -> Path:
+        if name in typed:
+            return _absolute(Path(config.invocation_params.dir), typed[name])
+        return _absolute(ini_root, ini[name]) if name in ini else config.rootpath / default
+
+    split = merged.get("rag_split")
+    if split not in (None, "dev", "test", "all"):
+        raise UsageError(f"--rag-split={split}: it is dev, test or all")
+    cluster = merged.get("rag_cluster", "file")
+    if cluster not in ("file", "none"):
+        raise UsageError(f"rag_cluster = {cluster}: it is file or none")
+    if "rag_configs_file" in merged and not path("rag_configs_file", "").is_file():
+        raise UsageError(f"rag_configs_file = {merged['rag_configs_file']}: there is no such file")
+    return Settings(
+        configs=_names(merged.get("rag_configs")),
+        suites=_names(merged.get("rag_suites")),
+        domains=_names(merged.get("rag_domain")),
+        split=split,
+        limit=_whole(merged, "rag_limit", 1),
+        k=_whole(merged, "rag_k", 1) or 10,
+        require=merged.get("rag_require", ""),
+        cluster=cluster,
+        test_looks=_whole(merged, "rag_test_looks", 0),
+        unseal="--unseal-test" in map(str, config.invocation_params.args),
+        resume=typed.get("rag_resume"),
+        sets=path("rag_sets", "golden/sets"),
+        configs_file=path("rag_configs_file", "golden/configs.yaml"),
+        baselines=path("rag_baselines", "baselines"),
+        corpus=path("rag_corpus", "") if "rag_corpus" in merged else None,
+        runs_dir=path("rag_runs_dir", ".ragbench/runs"),
+        tests=path("rag_tests", "golden"),
+        report=path("rag_report", "") if "rag_report" in merged else None,
+        root=config.rootpath,
+    )
+
+
+def _absolute(base: Path, text: str) -> Path:
+    try:
+        return (base / Path(text).expanduser()).absolute()
+    except RuntimeError as error:  # `~name` of nobody
+        raise UsageError(f"{text}: {error}") from error
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for part in (text or "").split(",") if (name := part.strip())))
+
+
+def _whole(values: Mapping[str, str], name: str, least: int) -> int | None:
+    text = values.get(name)
+    if text is None:
+        return None
+    if not text.strip().isdecimal() or int(text) < least:
+        raise UsageError(f"{name} = {text}: it is a whole number, {least} or more")
+    return int(text)
