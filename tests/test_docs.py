@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import configparser
 import dataclasses
 import re
@@ -34,6 +35,8 @@ from pytest_ragbench.questions.schema import LocatorRecord, ProvenanceRecord, Qu
 from pytest_ragbench.questions.suites import BUILT_IN
 from pytest_ragbench.records import schema as run_schema
 from pytest_ragbench.records.chunks import chunk_mapping
+from pytest_ragbench.reports.build import build
+from pytest_ragbench.reports.comparisons import _verb
 from pytest_ragbench.seal.ledger import Entry
 from pytest_ragbench.statistics.verdicts import WORDS
 
@@ -151,6 +154,22 @@ def test_the_examples_of_optional_gold_and_of_faithfulness_are_what_the_product_
     assert faithfulness(claims, [context]) == 0.5
 
 
+def test_the_example_without_the_bench_computes_what_its_comments_say():
+    ((_, block),) = [found for found in fenced("python") if found[0] == "docs/metrics.md"]
+    names: dict[str, object] = {}
+    exec(compile(block, "metrics.md", "exec"), names)
+    assert names["matches"] == names["doc_matches"] == [(), (0,)]
+    assert names["values"]["mrr@10"] == 0.5
+
+
+@pytest.mark.parametrize("suite", ["code", "canvas", "books"])
+@pytest.mark.parametrize("file", ["a.md", "a.markdown", "a.py", "a.ipynb", "a.canvas", "a.pdf"])
+def test_a_heading_stands_for_the_whole_file_where_the_page_says_so(suite, file):
+    gold = compile_gold([GoldSource(Locator(file, heading=("Somewhere",)))], suite=suite)
+    whole = suite in {"code", "canvas"} and not file.endswith((".md", ".markdown"))
+    assert match([Chunk(file)], gold)[0] == [(0,) if whole else ()]
+
+
 def test_every_verdict_is_explained_by_its_name_and_by_its_words():
     rows = {CODE.findall(row[0])[0]: row[1] for row in table(section(METRICS, "Verdicts"), "in `summary.json`")}
     assert rows == WORDS
@@ -252,6 +271,34 @@ def test_what_is_generated_from_the_example_is_told(tmp_path):
     assert silent == {"F:none", "F:rerank"}
 
 
+LOADERS = ["questions/border", "questions/loading", "questions/schema", "questions/strict_yaml"]
+LOADERS += ["configurations/loading", "configurations/schema"]
+NO_CODES = {"utf-8-sig", "utf-8"}
+
+
+def loader_codes() -> set[str]:
+    """Whatever is spelled like a code in the modules that load files, and what their validators refuse with."""
+    found = {"alias", "tag"}
+    for module in LOADERS:
+        tree = ast.parse((ROOT / "pytest_ragbench" / f"{module}.py").read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and re.fullmatch("[a-z]+(-[a-z0-9]+)+", str(node.value)):
+                found.add(node.value)
+            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "refusal":
+                found.add(node.args[0].value.replace("_", "-"))
+    return found - NO_CODES
+
+
+def test_every_code_is_told_and_no_other():
+    told = first_column_of_all(section(FILES, "Codes"), "code")
+    assert told == loader_codes() | {*validation.ERRORS, *validation.WARNINGS}
+
+
+def first_column_of_all(text: str, head: str) -> set[str]:
+    rows = [row for rows in tables(text) if rows[0][0] == head for row in rows[1:]]
+    return {name for row in rows for name in CODE.findall(row[0])}
+
+
 def test_every_finding_of_validate_is_named():
     assert {*validation.ERRORS, *validation.WARNINGS} <= spans(section(FILES, "Commands"))
 
@@ -283,15 +330,21 @@ def test_every_key_of_a_row_and_of_a_chunk_is_told():
     assert set(chunk_mapping(Chunk("a.md"))) <= spans(section(FILES, "`chunks.jsonl`"))
 
 
-def test_every_key_of_the_summary_is_told():
+def small_summary() -> dict:
+    """Of two questions under two arms that have everything a row can have."""
     gold = (GoldSource(Locator("a.md"), hop=1),)
-    questions = tuple(Question(f"a-000{n}", "?", "s", "T1", gold=gold) for n in (1, 2))
+    labels = [{"domain": name, "strategy": name, "difficulty": name} for name in ("fact", "explain")]
+    questions = [Question(f"a-000{n}", "?", "s", "T1", gold=gold, **own) for n, own in enumerate(labels, start=1)]
     configurations = (Configuration("one", "one"), Configuration("two", "two", pairs=("one",)))
     rows = RowTable(metric_names())
     for question in questions:
         for configuration in configurations:
             rows.add(measure(everything, question, configuration, k=10).row)
-    summary = summarise(rows, Plan(questions, configurations, resamples=50), complete=True)
+    return summarise(rows, Plan(tuple(questions), configurations, resamples=50), complete=True)
+
+
+def test_every_key_of_the_summary_is_told():
+    summary = small_summary()
     text = section(FILES, "`summary.json`")
     results = summary["results"]["two"]
     assert first_column(text, "key of `results` → configuration") == set(results)
@@ -300,6 +353,28 @@ def test_every_key_of_the_summary_is_told():
     assert {*results["overall"]["hit@1"], *results["page_span"]} <= spans(text)
     latency = summary["latency"]["two"]
     assert {*summary, *latency["search"], *latency["_rows"], "_rows", *summary["attribution"]} <= spans(text)
+
+
+def test_every_section_of_a_report_has_its_place_on_the_page_and_is_marked_where_it_is_a_detail():
+    run = {"run_id": "r", "status": "done", "started_at": "t", "k": 10, "complete": True}
+    error = {"question": "a-0001", "configuration": "one", "error": "OSError: x"}
+    report = build(run, small_summary(), errored=[error])
+    heads = re.findall(r"^##+ (.+)$", READING, re.MULTILINE)
+    for part in (*report.sections, *report.brief().sections):
+        title = part.title.partition(":")[0]
+        if title.startswith("By "):
+            assert title.removeprefix("By ") in next(head for head in heads if head.startswith("By "))
+        elif part.detail:
+            assert f"{title} *(detail)*" in heads
+        else:
+            assert title in heads
+
+
+def test_the_words_of_a_difference_that_does_not_survive_the_adjustment_are_told():
+    seems = _verb({"p_holm": 0.2}, "helps", "help")
+    assert seems.startswith("seems to")
+    assert seems in READING
+    assert _verb({"p_holm": 0.05}, "helps", "help") == _verb({"p_holm": None}, "helps", "help") == "helps"
 
 
 def test_every_key_of_the_ledger_is_told():

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from pytest_ragbench.cli import main
 from pytest_ragbench.reports.commands import report_of
 from pytest_ragbench.reports.model import (
     Bullets,
@@ -104,3 +105,9 @@ def test_cells_read_as_the_field_writes_them():
     assert [signed(value) for value in (-0.0, 0.0004, -0.0006)] == ["0.000", "0.000", "-0.001"]
     assert [milliseconds(value) for value in (0.123, 12.34, 1234.5)] == ["0.12", "12.3", "1,234"]
     assert cut("abc", 3) == "abc"
+
+
+def test_rpt_03_no_command_and_no_option_writes_csv(capsys):
+    for command in ("report", "show", "validate", "split", "import"):
+        assert main([command, "--help"]) == 0
+    assert "csv" not in capsys.readouterr().out.lower()
