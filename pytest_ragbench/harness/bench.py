@@ -114,9 +114,14 @@ class Bench:
             parameters.append(pytest.param(cell, id=cell.id, marks=[*marks, sealed] if cell.sealed else marks))
         return parameters
 
+    @property
+    def split_note(self) -> list[str]:
+        """The sentence that a set without any split needs."""
+        return ["no question is split yet: all run as dev"] if self.unsplit and self.generated else []
+
     def notes(self) -> list[str]:
-        """What a reader must know of the questions that do not run, in sentences."""
-        notes = ["no question is split yet: all run as dev"] if self.unsplit and self.generated else []
+        """What the header says of the questions that do not run; a report counts them from `left_out`."""
+        notes = self.split_note
         for reason, text in (("rejected", "rejected by review"), ("unsplit", "without a split")):
             if count := self.left_out.get(reason, 0):
                 notes.append(f"{count} {'question is' if count == 1 else 'questions are'} left out: {text}")

@@ -15,7 +15,8 @@ from pytest_ragbench.records.record import RunRecord, find_run, ledger_claims, r
 from pytest_ragbench.seal.ledger import Anchor, Ledger, check_anchors, check_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
+    from typing import Any
 
     import pytest
 
@@ -156,6 +157,21 @@ def check_resumable(bench: Bench, record: RunRecord, sha: str | None) -> None:
         raise UsageError(
             f"--rag-resume: {run['run_id']} was measured with other {' and '.join(differing)}; "
             f"restore them, or start a new run"
+        )
+
+
+def check_same_pipeline(record: RunRecord, pipeline: Mapping[str, Any] | None) -> None:
+    """Refuse to finish a run with a pipeline that describes itself otherwise: other settings, index or model.
+
+    Raises:
+        UsageError: It differs; the text names the keys.
+    """
+    then, now = record.run["pipeline"] or {}, pipeline or {}
+    differing = sorted(key for key in {*then, *now} if then.get(key) != now.get(key)) if then else []
+    if differing:
+        raise UsageError(
+            f"--rag-resume: {record.run['run_id']} measured a pipeline with another {', '.join(differing)}; "
+            f"restore it, or start a new run"
         )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ragbench.errors import RagbenchError
+from pytest_ragbench.errors import RagbenchError, UsageError
 from pytest_ragbench.harness import options, terminal
 from pytest_ragbench.harness.measuring import cell_of
 
@@ -64,6 +64,8 @@ class BenchHooks:
             return
         try:
             recorder.take(report)
+        except UsageError as error:
+            pytest.exit(str(error), returncode=int(pytest.ExitCode.USAGE_ERROR))
         except RagbenchError as error:  # a full disk, say: nothing more can be kept
             pytest.exit(str(error), returncode=int(pytest.ExitCode.INTERNAL_ERROR))
 

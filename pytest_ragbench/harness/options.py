@@ -39,7 +39,7 @@ OPTIONS = (
     Option("runs-dir", "DIR", "where run records go (default: .ragbench/runs)"),
     Option("resume", "RUN", "finish an interrupted run: its folder, or `last`", ini=False),
     Option("configs-file", "FILE", "configurations (default: golden/configs.yaml)", flag=False),
-    Option("baselines", "DIR", "folder of baselines and of the test split's ledger (default: baselines)", flag=False),
+    Option("baselines", "DIR", "folder of the test split's ledger (default: baselines)", flag=False),
     Option("corpus", "DIR", "folder of the corpus, for `ragbench validate`", flag=False),
     Option("tests", "DIR", "folder that a --rag-* run narrows collection to (default: golden)", flag=False),
     Option("cluster", "file|none", "resample whole gold files (default), or single questions", flag=False),
@@ -87,7 +87,7 @@ def ini_values(config: pytest.Config) -> dict[str, str]:
 
 
 def asked(config: pytest.Config) -> bool:
-    """Whether an option asks for the bench, so that a mistake in it must end the session."""
+    """Whether an option has a value, on the command line or in `addopts`, so that sets and configurations are read."""
     return bool(typed_options(config)) or bool(config.getoption("rag_unseal_test", default=False))
 
 

@@ -53,6 +53,7 @@ class Recorder:
         self._writer: RunWriter | None = None
         self._reason: str | None = None
         self._described = False
+        self._resumed: RunRecord | None = None
         self.record: RunRecord | None = None
         self.problem: str | None = None
 
@@ -81,7 +82,7 @@ class Recorder:
         """
         settings = self._bench.settings
         git = git_state(settings.root)
-        resumed = guard.resumed_record(settings)
+        resumed = self._resumed = guard.resumed_record(settings)
         if resumed is not None:
             guard.check_resumable(self._bench, resumed, git["sha"])
         now = datetime.now(UTC)
@@ -150,7 +151,7 @@ class Recorder:
                 "k": settings.k,
             },
             "left_out": bench.left_out,
-            "notes": bench.notes(),
+            "notes": bench.split_note,
             "workers": len(self.config.getoption("tx")) if options.is_controller(self.config) else 0,
             "versions": _versions(),
         }
@@ -185,6 +186,8 @@ class Recorder:
         writer = self._writer
         if writer is None:
             return
+        if self._resumed is not None:
+            guard.check_same_pipeline(self._resumed, pipeline)
         if not self._described:
             self._described = True
             writer.update(pipeline=pipeline, index=(pipeline or {}).get("index"), warm_up=warm_up)

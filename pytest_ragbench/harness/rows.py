@@ -43,7 +43,7 @@ class RagRow:
         return self._fields
 
     def __getattr__(self, name: str) -> Any:
-        """A field of the row; absent optional fields are None."""
+        """A field of the row; one that the row does not have is an AttributeError that names those it has."""
         if name.startswith("_"):
             raise AttributeError(name)
         try:

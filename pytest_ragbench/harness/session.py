@@ -114,7 +114,7 @@ class BenchSession:
             pytest.UsageError: The command cannot be carried out. Where only an ini key or `-m` woke the bench, a set
                 that cannot be read is no obstacle until a test needs it; the seal always is.
         """
-        if self.refusal is not None and (self._sealed or options.asked(self.config)):
+        if self.refusal is not None and (self._sealed or options.typed_here(self.config)):
             raise pytest.UsageError(self.refusal)
         self._narrow()
 
@@ -165,7 +165,7 @@ class BenchSession:
                 self._refuse_items(items, NO_TEST)
             return
         if self.refusal is not None or self.bench is None:
-            if options.asked(self.config) or any("rag_row" in getattr(item, "fixturenames", ()) for item in items):
+            if options.typed_here(self.config) or any("rag_row" in getattr(item, "fixturenames", ()) for item in items):
                 self._refuse_items(items, self.refusal or "nothing to run")
             return
         kept, dropped, sealed = guard.partition(self.bench, items, self.finished)
@@ -188,7 +188,7 @@ class BenchSession:
             goes_on = bool(self.config.getoption("continue_on_collection_errors", default=False))
             opens = bool(cells) and self.bench is not None and guard.opens(self.bench)
             return guard.sealed_after_errors(session.testsfailed) if goes_on and opens else None
-        if not cells and not self.finished and (options.asked(self.config) or not kept):
+        if not cells and not self.finished and (options.typed_here(self.config) or not kept):
             return self._nothing_to_run(sealed)
         return None if all(map(_has_pipeline, cells)) else MISSING_PIPELINE
 

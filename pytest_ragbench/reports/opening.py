@@ -75,7 +75,7 @@ def _state(view: RunView) -> str:
     if view.status == "failed":
         return f"Broke off{because}{kept}; {'' if run.get('complete') else 'incomplete, '}{resume}."
     if run.get("partial"):
-        return "Partial: the selection left planned cells out, so no gate and no baseline takes it."
+        return "Partial: the selection left planned cells out, so it stands for the selection alone."
     if run.get("complete") is False:
         missing = sum((view.results[name].get("rows") or {}).get("not_run", 0) for name in view.names)
         return f"Incomplete: {plural(missing, 'planned cell')} without a row; {resume}."
@@ -108,7 +108,7 @@ def errors(view: RunView) -> Iterator[Section]:
             f"{name}, {row['question']}: {cut(str(row['error']), ERROR_CHARACTERS)}" for row in failed[:ERRORS_SHOWN]
         )
     sentence = (
-        f"{plural(len(rows), 'search', 'searches')} failed, out of every mean below. A run with errors passes no gate. "
+        f"{plural(len(rows), 'search', 'searches')} failed, out of every mean below. The session fails for them. "
         f"The first {ERRORS_SHOWN} of each configuration:"
     )
     yield Section("Errors", (Sentences(sentence), Bullets(tuple(bullets))))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from plugin_support import question, rows, run_json, summary
 
 LISTS = {"low": {"*": ["x.md", "g1.md"]}, "high": {"*": ["g1.md"]}}
@@ -108,3 +107,29 @@ def test_a_record_that_cannot_grow_ends_the_session_with_its_cause(ladder):
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     result.stdout.fnmatch_lines(["*per_query.jsonl*"])
     assert ("lex-0001", "low") in rows(ladder.runs[0])
+
+
+def test_addopts_are_settings_so_an_unrelated_selection_is_left_alone(ladder):
+    ladder.file("pytest.ini", "[pytest]\naddopts = --rag-k=5\n")
+    ladder.file("tests/test_other.py", "def test_other(): pass\n")
+    ladder.run("-k", "other").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["serial", "n2"])
+def test_a_run_is_not_finished_with_a_pipeline_that_describes_itself_otherwise(ladder, workers):
+    source = (ladder.path / "conftest.py").read_text(encoding="utf-8")
+    described = source.replace(
+        "class Scripted:\n",
+        "class Scripted:\n    def describe(self):\n        return {'model': 'small', 'index': 'one'}\n",
+    )
+    ladder.file("conftest.py", described)
+    script = {"low": {"question 1": ["g1.md"], "*": {"raise": "no"}}, "high": {"*": []}}
+    ladder.file("script.json", json.dumps(script))
+    assert ladder.run("--rag-configs=low").ret == 1
+    ladder.file("conftest.py", described.replace("'one'", "'two'"))
+    result = ladder.run("--rag-resume=last", *workers)
+    assert result.ret == 4
+    assert "measured a pipeline with another index" in result.stdout.str() + result.stderr.str()
+    ladder.file("conftest.py", described)
+    ladder.file("script.json", json.dumps(script | {"low": {"*": ["g1.md"]}}))
+    assert ladder.run(f"--rag-resume={ladder.runs[0].name}", *workers).ret == 0
