@@ -14,7 +14,7 @@ from pytest_ragbench.cli import main
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.questions.loading import load_questions
 
-ASCII_LOCALE = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "C"}
+ASCII_LOCALE = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "", "LC_ALL": "C", "LANG": "C"}
 SET = """\
 - id: par-0001
   question: "où est la démonstration du théorème 可微?"

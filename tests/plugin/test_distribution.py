@@ -192,6 +192,50 @@ def test_pyt_07_an_interrupt_inside_a_search_is_no_crash_of_its_cell(project, wo
     assert sum(counts[name]["rows"]["not_run"] for name in CONFIGURATIONS) == 24 - len(found)
 
 
+DIES_BETWEEN_ITEMS = """
+def pytest_runtestloop():
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw0":
+        os._exit(3)
+"""
+
+
+def test_items_lost_with_a_worker_that_is_not_replaced_fail_the_session(project):
+    write_graded(project)
+    conftest = project.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + DIES_BETWEEN_ITEMS)
+    result = project.run("-n2", "--max-worker-restart=0", "--rag-configs=low")
+    run, found = run_json(project.runs[0]), rows(project.runs[0])
+    assert not any(row["error"] for row in found.values())
+    assert len(found) < QUESTIONS
+    assert result.ret == 1
+    assert (run["status"], run["complete"]) == ("failed", False)
+    assert run["reason"] == f"{QUESTIONS - len(found)} of {QUESTIONS} selected items never ran"
+
+
+@HOW
+def test_a_test_that_ends_the_session_decides_its_exit_status(project, workers):
+    stops = (
+        "import pytest\ndef test_question(rag_row):\n    if rag_row.question == 'lex-0003': pytest.exit('enough', {})\n"
+    )
+    for status in (7, 1) if workers else (7,):
+        write_graded(project).file("golden/test_golden.py", stops.format(status))
+        result = project.spawn(*workers, "--rag-configs=low")
+        assert result.ret == status
+        assert "INTERNALERROR" not in result.stdout.str()
+        run, found = run_json(project.runs[-1]), rows(project.runs[-1])
+        assert (run["status"], run["complete"]) == ("failed", False)
+        assert "lex-0003" not in {question for question, _ in found} or not workers
+        assert not any(row["error"] for row in found.values())
+
+
+def test_the_record_counts_the_workers_of_a_multiplied_spec_and_tells_why_they_stopped(project):
+    write_graded(project, low={"question 1": {"raise": "no such index"}})
+    result = project.spawn("--dist=load", "--tx=2*popen", "--maxfail=1", ALL)
+    assert result.ret == 2
+    run = run_json(project.runs[0])
+    assert (run["workers"], run["status"], run["reason"]) == (2, "failed", "stopping after 1 failures")
+
+
 def test_stopping_at_the_first_failure_leaves_the_rest_not_run(project):
     write_graded(project, low={"question 1": {"raise": "no such index"}})
     result = project.run("-x", ALL)

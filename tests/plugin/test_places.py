@@ -70,7 +70,13 @@ def write_foreign(project):
 def test_yml_11_the_same_bytes_in_the_c_locale(project, monkeypatch):
     write_foreign(project)
     assert project.spawn("--rag-configs=A").ret == pytest.ExitCode.TESTS_FAILED
-    for name, value in {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "C"}.items():
+    for name, value in {
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONIOENCODING": "",
+        "LC_ALL": "C",
+        "LANG": "C",
+    }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("PYTHONIOENCODING", raising=False)
     plain = project.spawn("--rag-configs=A")

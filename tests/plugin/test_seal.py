@@ -13,6 +13,7 @@ CONFIGS = {
     "warm_up": ["rerank"],
 }
 SEALED_ID = "golden/test_golden.py::test_question[A-lex-0004]"
+DEV_ID = SEALED_ID.replace("0004", "0001")
 
 
 def write(project, **lists):
@@ -42,7 +43,7 @@ ATTEMPTS = {
     "environment everything": ((), "", "--rag-split=all --unseal-test"),
     "environment unseal, typed marker": (("-m", "sealed"), "", "--unseal-test"),
     "node id": ((SEALED_ID,), "", ""),
-    "node id beside a dev one": ((SEALED_ID, SEALED_ID.replace("0004", "0001")), "", ""),
+    "node id beside a dev one": ((SEALED_ID, DEV_ID), "", ""),
     "node id, environment unseal": ((SEALED_ID,), "", "--unseal-test"),
     "sealed": (("-m", "sealed"), "", ""),
     "sealed in addopts": ((), "addopts = -m sealed", ""),
@@ -115,10 +116,23 @@ def pytest_collection_finish(session):
 """
     conftest = (project.path / "conftest.py").read_text()
     project.file("conftest.py", conftest + hook)
-    for workers in ((), ("-n2",)):
+    before = project.tree()
+    for workers in (("-n2",), ("-n2", "--dist=worksteal"), ("-k", "lex-0004 or lex-0001", "--deselect", DEV_ID)):
         refused(project.run("--rag-configs=A", *workers))
-        assert not [line for line in project.searches if "question 4" in line or "question 5" in line]
+        assert project.tree() == before
+        assert not project.searches
+    refused(project.run("--rag-configs=A"))
+    assert not [line for line in project.searches if "question 4" in line or "question 5" in line]
     assert not project.ledger
+
+
+def test_items_that_a_mark_skips_are_no_look(project):
+    write(project).file(
+        "golden/test_golden.py", "import pytest\n@pytest.mark.skip\ndef test_question(rag_row): rag_row.check()\n"
+    )
+    before = project.tree()
+    project.run("-m", "sealed", "--unseal-test").assert_outcomes(skipped=4)
+    assert project.tree() == before
 
 
 READS_LEDGER = """

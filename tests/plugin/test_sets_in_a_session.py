@@ -8,7 +8,7 @@ import re
 import pytest
 from plugin_support import question, results_bytes, rows, run_json
 
-ASCII_LOCALE = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "C"}
+ASCII_LOCALE = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "", "LC_ALL": "C", "LANG": "C"}
 
 
 @pytest.mark.parametrize(
