@@ -38,7 +38,7 @@ def sets_lock(root: Path, *, patience: float = PATIENCE, say: Callable[[str], No
     folder = root if root.is_dir() else root.parent
     lock = FileLock(folder / LOCK)
     try:
-        (folder / LOCK).parent.mkdir(exist_ok=True)
+        _make_hidden((folder / LOCK).parent)
         try:
             lock.acquire(timeout=0)
         except Timeout:
@@ -54,6 +54,13 @@ def sets_lock(root: Path, *, patience: float = PATIENCE, say: Callable[[str], No
         yield
     finally:
         lock.release()
+
+
+def _make_hidden(folder: Path) -> None:
+    """Make a folder of which git takes no notice."""
+    if not folder.is_dir():
+        folder.mkdir(exist_ok=True)
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
 
 
 def replace_all(texts: Mapping[Path, str]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import os
 import sys
 import time
 from dataclasses import dataclass
@@ -91,6 +92,8 @@ def measure(
 def search(pipeline: Any, query: str, configuration: Configuration) -> SearchResult:
     """Call the pipeline once with a copy of the configuration's overrides and read what it returns.
 
+    A child that the pipeline forked ends here, whichever way it leaves the search: it would go on as a second session.
+
     Raises:
         PipelineError: It cannot search, or returned no ranking.
         Exception: Whatever the pipeline raises.
@@ -103,7 +106,18 @@ def search(pipeline: Any, query: str, configuration: Configuration) -> SearchRes
             f"a {type(pipeline).__name__} cannot be measured; rag_pipeline must return an object with "
             "`search(query, **overrides)`, or a function of that shape"
         )
-    return as_result(call(query, **_own_copy(configuration.overrides)))
+    process = os.getpid()
+    try:
+        return as_result(call(query, **_own_copy(configuration.overrides)))
+    finally:
+        if os.getpid() != process:
+            os._exit(_exit_status(sys.exception()))
+
+
+def _exit_status(error: BaseException | None) -> int:
+    """What a process ends with that leaves by this error."""
+    code: object = error.code if isinstance(error, SystemExit) else error
+    return code & 0xFF if isinstance(code, int) else int(code is not None)
 
 
 def _own_copy(overrides: Mapping[str, Any]) -> dict[str, Any]:

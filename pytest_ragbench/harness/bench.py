@@ -122,7 +122,8 @@ class Bench:
     def notes(self) -> list[str]:
         """What the header says of the questions that do not run; a report counts them from `left_out`."""
         notes = self.split_note
-        for reason, text in (("rejected", "rejected by review"), ("unsplit", "without a split")):
+        unsplit = "without a split; `ragbench split` fills it in"
+        for reason, text in (("rejected", "rejected by review"), ("unsplit", unsplit)):
             if count := self.left_out.get(reason, 0):
                 notes.append(f"{count} {'question is' if count == 1 else 'questions are'} left out: {text}")
         return notes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ragbench.errors import RagbenchError
-from pytest_ragbench.harness import guard, options
+from pytest_ragbench.harness import guard
 from pytest_ragbench.harness.scheduler import QuestionScheduling
 from pytest_ragbench.harness.session import REFUSAL
 
@@ -51,11 +51,15 @@ class DistributionHooks:
     def _before_first(self, ids: Sequence[str]) -> None:
         """Begin the record, and open the seal where it was asked for, before anything is sent to a worker."""
         bench, recorder = self._session.bench, self._session.recorder
-        if bench is None or recorder is None or recorder.started or options.measures_nothing(recorder.config):
+        if bench is None or recorder is None or recorder.started:
             return
         cells = {node_id: cell for node_id in ids if (cell := bench.finder.find(node_id))}
         if not cells:
+            recorder.expect(cells, self._session.finished)  # a run that is resumed may have nothing left
             return
+        sealed = sum(cell.sealed for cell in cells.values())
+        if sealed and not guard.opens(bench):
+            raise pytest.UsageError(guard.sealed_alone(sealed))  # a worker drops them; some plugin brought them back
         if self._collection_errors and guard.opens(bench):
             raise pytest.UsageError(guard.sealed_after_errors(self._collection_errors))
         try:
@@ -70,14 +74,24 @@ class DistributionHooks:
             self._scheduler.mark_test_started(nodeid)
 
     def pytest_testnodedown(self, node: WorkerController, error: object) -> None:
-        """Pass on a worker's refusal, and blame no item for an interrupt."""
+        """Pass on why a worker ends the session, and blame no item for that."""
         output: dict[str, Any] = getattr(node, "workeroutput", None) or {}
-        if self._scheduler is not None and (error == "keyboard-interrupt" or REFUSAL in output):
-            self._scheduler.excuse(node)
-        if error == "keyboard-interrupt" and self._session.recorder is not None:
-            self._session.recorder.interrupted(KeyboardInterrupt())
+        scheduler = self._scheduler
         if REFUSAL in output:
+            self._interrupted(pytest.exit.Exception(output[REFUSAL]))
             raise pytest.UsageError(output[REFUSAL])
+        if error == "keyboard-interrupt":
+            self._interrupted(KeyboardInterrupt())
+            if scheduler is not None:
+                scheduler.excuse(node)
+        elif error is None and scheduler is not None and scheduler.is_inside_item(node):
+            status = output["exitstatus"]  # of `pytest.exit` in a test; xdist itself passes on an interrupt only
+            if status != pytest.ExitCode.INTERRUPTED:
+                pytest.exit(f"{node.gateway.id} ended the session inside an item", returncode=status)
+
+    def _interrupted(self, reason: BaseException) -> None:
+        if self._session.recorder is not None:
+            self._session.recorder.interrupted(reason)
 
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
         """Give the item in which a worker died its error row."""

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ragbench.errors import RagbenchError, UsageError
 from pytest_ragbench.harness import options, terminal
-from pytest_ragbench.harness.measuring import cell_of
+from pytest_ragbench.harness.measuring import ROW_ATTRIBUTE, cell_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -35,16 +35,10 @@ class BenchHooks:
         yield
         self._session.select(session, items)
 
-    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Begin the record, and open the seal where it was asked for, before the first cell that runs here."""
-        recorder = self._session.recorder
-        if recorder is None or recorder.started or not self._measures or cell_of(item) is None:
-            return
-        try:
-            recorder.start()
-        except RagbenchError as error:
-            pytest.exit(str(error), returncode=int(pytest.ExitCode.USAGE_ERROR))
+        """Begin the record before fixtures are set up; not first of all, since a mark may skip the item."""
+        if self._measures and (cell := cell_of(item)) is not None:
+            self._session.begin(cell)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -55,12 +49,14 @@ class BenchHooks:
         measurer = self._session.measurer
         if self._measures and measurer is not None and (cell := cell_of(item)) is not None:
             measurer.report(item, cell, call, report)
+            if hasattr(report, ROW_ATTRIBUTE):  # another plugin's setup may have failed before ours began the record
+                self._session.begin(cell)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Record a row as soon as its report is here."""
         recorder = self._session.recorder
-        if recorder is None or not recorder.started:
+        if recorder is None:
             return
         try:
             recorder.take(report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import sys
@@ -39,13 +40,15 @@ class Recorder:
     Attributes:
         config: pytest's configuration.
         record: The finished record, or None.
-        problem: Why the record could not be finished, or None.
+        problem: Why the record, or its copy for `--rag-report`, could not be written, or None.
+        nothing_left: Whether the run that was to be finished has every row that was asked for, so that nothing ran.
     """
 
     def __init__(self, config: pytest.Config, bench: Bench) -> None:
         self.config = config
         self._bench = bench
         self._cells: Mapping[str, Cell] = {}
+        self._waiting: set[str] = set()
         self._finished: Collection[Key] = ()
         self._owners: dict[Key, str] = {}
         self._from: dict[Key, str] = {}
@@ -56,6 +59,7 @@ class Recorder:
         self._resumed: RunRecord | None = None
         self.record: RunRecord | None = None
         self.problem: str | None = None
+        self.nothing_left = False
 
     @property
     def started(self) -> bool:
@@ -70,6 +74,7 @@ class Recorder:
     def expect(self, cells: Mapping[str, Cell], finished: Collection[Key]) -> None:
         """Learn which items will run (node id to cell), and which cells an earlier run has measured."""
         self._cells = cells
+        self._waiting = set(cells)
         self._finished = finished
         for node_id in sorted(cells):
             self._owners.setdefault(cells[node_id].key, node_id)
@@ -152,12 +157,13 @@ class Recorder:
             },
             "left_out": bench.left_out,
             "notes": bench.split_note,
-            "workers": len(self.config.getoption("tx")) if options.is_controller(self.config) else 0,
+            "workers": _workers(self.config),
             "versions": _versions(),
         }
 
     def take(self, report: pytest.TestReport) -> None:
         """Record the row on a report, if one is there. Of several tests on one cell, the first by node id counts."""
+        self._waiting.discard(report.nodeid)
         described = getattr(report, PIPELINE_ATTRIBUTE, None)
         if described is not None and self._writer is not None:
             self._describe(**json.loads(described))
@@ -204,28 +210,44 @@ class Recorder:
         self._add(cell.key, row, canonical.dumps(row))
 
     def interrupted(self, reason: BaseException) -> None:
-        """Remember why the session ends before its end."""
+        """Remember why the session ends before its end; what was said first stands."""
         if isinstance(reason, pytest.exit.Exception):
-            self._reason = reason.msg or "pytest.exit"
-        else:
-            self._reason = "interrupted"
+            told = reason.msg or "pytest.exit"
+        else:  # a subclass carries a text of pytest's or xdist's, such as "stopping after 1 failures"
+            told = "interrupted" if type(reason) is KeyboardInterrupt else str(reason)
+        self._reason = self._reason or told
 
     def finish(self, session: pytest.Session, exitstatus: int) -> int:
         """Write summary and report, and say with which exit status the session ends."""
         if self._writer is None:
-            nothing_left = self._finished and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
-            return int(pytest.ExitCode.OK) if nothing_left else exitstatus
+            if not self._finished or exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED:
+                return exitstatus
+            self.nothing_left = True
+            return int(pytest.ExitCode.OK)
+        reason = self._reason_of(session, exitstatus)
         try:
-            self.record = self._write(session, exitstatus)
+            self.record = self._write(reason)
+            self._write_report(self.record)
         except RagbenchError as error:
             self.problem = str(error)
             return exitstatus or int(pytest.ExitCode.INTERNAL_ERROR)
         errored = any(True for _ in self.record.errored_rows())
-        if exitstatus == pytest.ExitCode.OK and errored:
+        lost = bool(self._waiting) and self._reason is None
+        if exitstatus == pytest.ExitCode.OK and (errored or lost):
             return int(pytest.ExitCode.TESTS_FAILED)
         return exitstatus
 
-    def _write(self, session: pytest.Session, exitstatus: int) -> RunRecord:
+    def _reason_of(self, session: pytest.Session, exitstatus: int) -> str | None:
+        """Why the session did not run all that it selected, or None."""
+        if told := self._reason or session.shouldstop or session.shouldfail:
+            return str(told)
+        if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            return f"pytest ended with exit status {exitstatus}"
+        if self._waiting:  # a worker died, and xdist was told not to replace it
+            return f"{len(self._waiting)} of {len(self._cells)} selected items never ran"
+        return None
+
+    def _write(self, reason: str | None) -> RunRecord:
         from pytest_ragbench.reports.commands import render_record  # reports are made once, on the process that writes
 
         bench, settings, writer = self._bench, self._bench.settings, self._writer
@@ -234,9 +256,6 @@ class Recorder:
         planned = {cell.key for cell in bench.planned_cells}
         selected = {cell.key for cell in self._cells.values()} | set(self._finished)
         complete = writer.rows_kept >= len(planned)
-        reason = self._reason or (str(session.shouldstop or session.shouldfail or "") or None)
-        if reason is None and exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            reason = f"pytest ended with exit status {exitstatus}"
         plan = Plan(
             questions=bench.planned,
             configurations=bench.configurations,
@@ -244,7 +263,7 @@ class Recorder:
             k=settings.k,
             cluster="none" if settings.cluster == "none" else "file",
         )
-        record = writer.finish(
+        return writer.finish(
             status="failed" if reason else "done",
             reason=reason,
             finished_at=datetime.now(UTC),
@@ -253,9 +272,29 @@ class Recorder:
             complete=complete,
             partial=not planned <= selected,
         )
-        if settings.report is not None:
-            write_atomic(settings.report, [render_record(record).encode("utf-8")])
-        return record
+
+    def _write_report(self, record: RunRecord) -> None:
+        """Write the report once more, where `--rag-report` says; its folders are made, as `--junitxml` makes them."""
+        from pytest_ragbench.reports.commands import render_record
+
+        path = self._bench.settings.report
+        if path is None:
+            return
+        with contextlib.suppress(OSError):  # what is wrong with the folder is said when the file is written
+            path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            write_atomic(path, [render_record(record).encode("utf-8")])
+        except RagbenchError as error:
+            raise RagbenchError(f"--rag-report: {error}") from error
+
+
+def _workers(config: pytest.Config) -> int:
+    """How many workers the session begins with; 0 without xdist."""
+    if not options.is_controller(config):
+        return 0
+    from xdist.workermanage import parse_tx_spec_config  # `2*popen` is two workers
+
+    return len(parse_tx_spec_config(config))
 
 
 def _versions() -> dict[str, str]:

@@ -157,8 +157,13 @@ class QuestionScheduling:
         """Never asked for: nothing here steals from a worker."""
         raise RuntimeError(f"{node.gateway.id} gave back items {list(indices)} that nobody asked for")
 
+    def is_inside_item(self, node: WorkerController) -> bool:
+        """Whether a worker has begun an item and not finished it."""
+        pending = self._pending.get(node, [])
+        return bool(pending) and pending[0] == self._started.get(node)
+
     def excuse(self, node: WorkerController) -> None:
-        """A worker that was interrupted or refused is going down; no item is to blame."""
+        """A worker that was interrupted is going down; no item is to blame."""
         self._blameless.add(node)
 
     def remove_node(self, node: WorkerController) -> str | None:
@@ -167,11 +172,13 @@ class QuestionScheduling:
         Returns:
             Node id of the item that was running when the worker crashed, or None.
         """
+        inside = self.is_inside_item(node)
         pending = self._pending.pop(node)
-        started = self._started.pop(node, None)
+        self._started.pop(node, None)
+        self._collections.pop(node, None)
         if not pending or self.collection is None or node in self._blameless:
             return None
-        crashed = pending.pop(0) if started == pending[0] else None
+        crashed = pending.pop(0) if inside else None
         self._requeue(pending)
         for other in self.nodes:
             self._fill(other)

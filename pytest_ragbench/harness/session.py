@@ -20,7 +20,7 @@ from pytest_ragbench.metrics.measures import metric_names
 
 if TYPE_CHECKING:
     from pytest_ragbench.harness.bench import Bench
-    from pytest_ragbench.harness.cells import Key
+    from pytest_ragbench.harness.cells import Cell, Key
     from pytest_ragbench.harness.recorder import Recorder
     from pytest_ragbench.harness.rows import RagRow
 
@@ -61,7 +61,7 @@ class BenchSession:
         config: pytest's configuration.
         bench: Questions, configurations and plan; None when they could not be read.
         refusal: Why nothing can run, or None.
-        recorder: Takes rows and writes the record; None in a worker.
+        recorder: Takes rows and writes the record; None in a worker, and where nothing is measured.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -93,7 +93,8 @@ class BenchSession:
         self.measurer = Measurer(self.bench, requirements, remote=options.is_worker(config))
         if not options.is_worker(config):
             guard.check_request(self.bench, markexpr)
-            from pytest_ragbench.harness.recorder import Recorder  # statistics and numpy: no worker needs them
+        if not options.is_worker(config) and not options.measures_nothing(config):
+            from pytest_ragbench.harness.recorder import Recorder  # statistics and numpy, for who records alone
 
             self.recorder = Recorder(config, self.bench)
 
@@ -116,6 +117,10 @@ class BenchSession:
         """
         if self.refusal is not None and (self._sealed or options.typed_here(self.config)):
             raise pytest.UsageError(self.refusal)
+        try:
+            expressions.compile_expression(str(self.config.getoption("markexpr", default="") or ""))
+        except RagbenchError as error:  # pytest says so too, but in a worker that is an internal error
+            raise pytest.UsageError(str(error)) from error
         self._narrow()
 
     def _narrow(self) -> None:
@@ -134,6 +139,21 @@ class BenchSession:
             self.config.workeroutput[REFUSAL] = text  # type: ignore[attr-defined]
         pytest.exit(text, returncode=int(pytest.ExitCode.USAGE_ERROR))
 
+    def begin(self, cell: Cell) -> None:
+        """Before anything of a cell runs here: hold it against the seal, and see that a record has begun.
+
+        Raises:
+            pytest.exit.Exception: The cell is sealed, or the record cannot begin: the session ends with exit status 4.
+        """
+        if cell.sealed and not (self.bench is not None and guard.opens(self.bench)):
+            self.refuse(guard.sealed_alone(1))  # selection drops it; whatever brought it back may not search
+        if self.recorder is None or self.recorder.started:
+            return
+        try:
+            self.recorder.start()
+        except RagbenchError as error:
+            self.refuse(str(error))
+
     def parametrize(self, metafunc: pytest.Metafunc) -> None:
         """Make the cells of the run the parameters of a test; with nothing to run, none."""
         self._parametrized = True
@@ -151,8 +171,7 @@ class BenchSession:
             raise pytest.UsageError(
                 "rag_row is for tests that name it as an argument; it is parametrized at collection"
             )
-        if cell.sealed and not (self.bench is not None and guard.opens(self.bench)):
-            self.refuse(guard.sealed_alone(1))  # selection drops it; whatever brought it back may not search
+        self.begin(cell)
         try:
             return self.measurer.row(request.node, cell, pipeline)
         except UsageError as error:

@@ -37,6 +37,8 @@ def summary(reporter: pytest.TerminalReporter, recorder: Recorder) -> None:
     if recorder.problem is not None:
         reporter.section("ragbench")
         reporter.write_line(recorder.problem, red=True)
+    if recorder.nothing_left:
+        reporter.write_line("ragbench: nothing is left to finish: every selected cell has a row without an error")
     record = recorder.record
     if record is None:
         return

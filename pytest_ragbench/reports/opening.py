@@ -91,7 +91,8 @@ def _looks(run: Mapping[str, Any]) -> Iterator[str]:
 def _left_out(run: Mapping[str, Any]) -> Iterator[str]:
     left = {what: count for what, count in sorted((run.get("left_out") or {}).items()) if count}
     if left:
-        yield f"Left out of the set: {', '.join(f'{count:,} {what}' for what, count in left.items())}."
+        remedy = "; `ragbench split` gives a split to what has none" if "unsplit" in left else ""
+        yield f"Left out of the set: {', '.join(f'{count:,} {what}' for what, count in left.items())}{remedy}."
 
 
 def errors(view: RunView) -> Iterator[Section]:

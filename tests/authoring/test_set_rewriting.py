@@ -262,6 +262,12 @@ def test_aut_04_an_empty_lock_file_locks_nothing(tmp_path: Path) -> None:
     assert split_sets(tmp_path / "sets", HALF, patience=1).files
 
 
+def test_git_takes_no_notice_of_the_lock(tmp_path: Path) -> None:
+    write(tmp_path / "sets")
+    split_sets(tmp_path / "sets", HALF)
+    assert ((tmp_path / "sets" / LOCK).parent / ".gitignore").read_text() == "*\n"
+
+
 def test_aut_04_a_slow_holder_is_waited_for_with_a_message(tmp_path: Path) -> None:
     write(tmp_path / "sets")
     process = hold(tmp_path / "sets", 1.0)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import os
 import warnings
 
 import pytest
@@ -193,6 +194,24 @@ def test_whatever_goes_wrong_in_a_search_is_a_row_that_can_be_written(pipeline, 
 def test_a_pipeline_that_exits_or_was_cancelled_has_failed():
     assert run(SystemExit(3)).row["error"] == "SystemExit: 3"
     assert run(asyncio.CancelledError("timeout")).row["error"] == "CancelledError: timeout"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.parametrize(
+    ("child", "status"), [(SystemExit(7), 7), (SystemExit("bye"), 1), (SystemExit(), 0), (OSError(), 1), ([], 0)]
+)
+def test_a_child_that_the_pipeline_forked_never_leaves_the_search(child, status):
+    parent = os.getpid()
+
+    def search(query, **overrides):
+        if (process := os.fork()) == 0:
+            return Scripted(child).search(query)
+        return [f"{os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])}.md"]
+
+    row = measure(search, QUESTION, CONFIGURATION, k=10).row
+    if os.getpid() != parent:
+        os._exit(99)  # or this child would run all later tests again
+    assert [entry["file"] for entry in row["ranking"]] == [f"{status}.md"]
 
 
 def test_memory_that_ran_out_is_an_error_row():

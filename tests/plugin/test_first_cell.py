@@ -133,3 +133,12 @@ def test_a_run_is_not_finished_with_a_pipeline_that_describes_itself_otherwise(l
     ladder.file("conftest.py", described)
     ladder.file("script.json", json.dumps(script | {"low": {"*": ["g1.md"]}}))
     assert ladder.run(f"--rag-resume={ladder.runs[0].name}", *workers).ret == 0
+
+
+def test_items_that_another_plugin_does_not_set_up_have_error_rows(ladder):
+    conftest = ladder.path / "conftest.py"
+    hook = "\n@pytest.hookimpl(tryfirst=True)\ndef pytest_runtest_setup(): raise RuntimeError('no licence')\n"
+    conftest.write_text(conftest.read_text() + hook)
+    assert ladder.run("--rag-configs=low").ret == 1
+    assert [row["error"] for row in rows(ladder.runs[0]).values()] == ["SetupError: RuntimeError: no licence"] * 2
+    assert not ladder.searches

@@ -131,6 +131,15 @@ def test_a_session_over_lexical_questions_loads_no_model_library(project):
     assert project.spawn("--rag-suites=lexical", "--rag-configs=A").ret == 0
 
 
+def test_a_session_that_only_collects_loads_no_numbers(project):
+    write_sealed(project)
+    project.file(
+        "golden/conftest.py", "import sys\ndef pytest_unconfigure(): print('numpy' in sys.modules, 'loaded')\n"
+    )
+    for typed, said in (("--collect-only",), "False loaded"), ((), "True loaded"):
+        assert said in project.spawn("--rag-configs=A", *typed).stdout.str()
+
+
 def test_sets_that_nobody_asked_for_may_be_broken(project):
     write_sealed(project)
     project.file("golden/sets/set.yaml", "- id: [broken\n")

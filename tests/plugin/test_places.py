@@ -57,6 +57,22 @@ def test_pyt_10_typed_paths_are_relative_to_where_they_were_typed(project, monke
     assert run_json(run)["sets"] == "tests/deep/mine"
 
 
+def test_the_folders_of_a_further_report_are_made(project):
+    project.write([question(1)], {"A": {"question 1": ["g1.md"]}})
+    assert project.run("--rag-configs=A", "--rag-report=out/of/it/last.md").ret == 0
+    (run,) = project.runs
+    assert (project.path / "out/of/it/last.md").read_bytes() == (run / "report.md").read_bytes()
+
+
+@HOW
+def test_a_further_report_that_cannot_be_written_loses_no_other_output(project, workers):
+    project.write([question(1)], {"A": {"question 1": ["g1.md"]}})
+    result = project.run("--rag-configs=A", "--rag-report=golden", *workers)
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    result.stdout.fnmatch_lines(["--rag-report: *golden: it cannot be written*", "*Complete: every planned cell*"])
+    assert run_json(project.runs[0])["status"] == "done"
+
+
 TEXTS = ["Où est la démonstration de l'inégalité de Schwarz ?", "二分法の収束", "ß, İ and 🙂"]
 
 

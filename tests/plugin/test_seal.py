@@ -106,7 +106,7 @@ def test_an_item_that_another_plugin_brings_back_does_not_search(project):
     write(project)
     hook = """
 def pytest_itemcollected(item):
-    EVERYTHING.append(item)
+    EVERYTHING.insert(0, item)  # a sealed one is the first
 
 EVERYTHING = []
 
@@ -117,13 +117,10 @@ def pytest_collection_finish(session):
     conftest = (project.path / "conftest.py").read_text()
     project.file("conftest.py", conftest + hook)
     before = project.tree()
-    for workers in (("-n2",), ("-n2", "--dist=worksteal"), ("-k", "lex-0004 or lex-0001", "--deselect", DEV_ID)):
+    for workers in ((), ("-n2",), ("-n2", "--dist=worksteal"), ("-k", "lex-0004 or lex-0001", "--deselect", DEV_ID)):
         refused(project.run("--rag-configs=A", *workers))
         assert project.tree() == before
         assert not project.searches
-    refused(project.run("--rag-configs=A"))
-    assert not [line for line in project.searches if "question 4" in line or "question 5" in line]
-    assert not project.ledger
 
 
 def test_items_that_a_mark_skips_are_no_look(project):
@@ -131,7 +128,7 @@ def test_items_that_a_mark_skips_are_no_look(project):
         "golden/test_golden.py", "import pytest\n@pytest.mark.skip\ndef test_question(rag_row): rag_row.check()\n"
     )
     before = project.tree()
-    project.run("-m", "sealed", "--unseal-test").assert_outcomes(skipped=4)
+    project.run("-m", "sealed", "--unseal-test").assert_outcomes(skipped=2)
     assert project.tree() == before
 
 

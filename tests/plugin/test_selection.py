@@ -254,3 +254,14 @@ def test_a_set_that_nobody_has_split_runs_as_dev_and_says_so(project):
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["*no question is split yet: all run as dev*"])
     assert "No question is split yet" in (project.runs[0] / "report.md").read_text(encoding="utf-8")
+
+
+@HOW
+@pytest.mark.parametrize("wrong", ["lexical and", "R0(", "sealed or"])
+def test_an_expression_that_is_none_is_a_mistake_in_the_command(project, wrong, workers):
+    project.write([question(1)], LISTS, configs=LADDER)
+    result = project.run("-m", wrong, *workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    result.stderr.fnmatch_lines([f"ERROR: -m '{wrong.replace('(', '[(]')}': *"])
+    assert project.runs == []
