@@ -214,4 +214,4 @@ def _known(flag: str, typed: tuple[str, ...], known: set[str]) -> None:
         if name not in known:
             near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise UsageError(f"{flag}: no question has {name!r}{hint} (known: {', '.join(sorted(known))})")
+            raise UsageError(f"{flag}: no question has {name!r}{hint} (known: {', '.join(sorted(known)) or 'none'})")

@@ -37,8 +37,9 @@ def costs(view: RunView) -> Iterator[Section]:
     parts = tuple(_row(name, stage, timed[name]) for name, found in stages.items() for stage in found)
     if whole:
         sentence = (
-            "Milliseconds, percentiles by linear interpolation over warm rows. A cold row paid for loading something "
-            "and is only counted; a cached one carries the time that its stages first took."
+            "Milliseconds on this machine as it was loaded, percentiles by linear interpolation over warm rows. A cold "
+            "row paid for loading something and is only counted; a cached one carries the time that its stages first "
+            "took."
         )
         columns = (_COLUMNS[0], *_COLUMNS[2:])
         table = Table(columns, tuple((row[0], *row[2:]) for row in whole))

@@ -26,7 +26,10 @@ NO_HASH = "0" * 64
 
 LOCK_SECONDS = 30.0
 
-_RESTORE = "restore it from version control (`git log -p` shows its history)"
+_RESTORE = (
+    "restore it from version control (`git log -p` shows its history); if it is lost for good, move the run records "
+    "that saw it out of the runs folder, and say wherever you report that the count began anew"
+)
 
 
 class Entry(BaseModel):
@@ -228,7 +231,7 @@ def check_budget(looks: int, budget: int | None) -> None:
     """
     if budget is not None and looks >= budget:
         raise SealedError(
-            f"the test split has been opened {looks} times, and rag_test_looks allows {budget}; "
+            f"the test split has been opened {_times(looks)}, and rag_test_looks allows {budget}; "
             "raise it only with a reason that others can read"
         )
 
@@ -252,9 +255,13 @@ def check_anchors(entries: Sequence[Entry], anchors: Iterable[Anchor], is_ancest
             continue
         what = f"it has {len(entries)}" if len(entries) < anchor.count else f"entry {anchor.count} is now another one"
         raise SealedError(
-            f"the ledger was cut or rewritten: {anchor.source} saw {anchor.count} openings of the test split, "
+            f"the ledger was cut or rewritten: {anchor.source} saw the test split opened {_times(anchor.count)}, "
             f"{what}; {_RESTORE}"
         )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _sealed(**fields: Any) -> Entry:

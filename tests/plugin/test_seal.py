@@ -223,7 +223,7 @@ def test_the_budget_of_looks_is_kept(project):
     for workers in ((), ("-n2",)):
         result = project.here(*typed, *workers)
         assert result.ret == pytest.ExitCode.USAGE_ERROR
-        result.stderr.fnmatch_lines(["*opened 1 times, and rag_test_looks allows 1*"])
+        result.stderr.fnmatch_lines(["*opened once, and rag_test_looks allows 1*"])
     assert project.tree() == before
     assert project.run("--rag-configs=A").ret == 0
 
@@ -235,9 +235,9 @@ def edited(lines):
 
 DAMAGES = {
     "edited": (edited, "*was edited*"),
-    "cut": (lambda lines: lines[:1], "*cut or rewritten*saw 2 openings*it has 1*"),
+    "cut": (lambda lines: lines[:1], "*cut or rewritten*saw the test split opened 2 times*it has 1*"),
     "first line gone": (lambda lines: lines[1:], "*cut or reordered*"),
-    "deleted": (lambda _: None, "*cut or rewritten*saw 2 openings*it has 0*"),
+    "deleted": (lambda _: None, "*cut or rewritten*saw the test split opened 2 times*it has 0*"),
     "torn": (lambda lines: [*lines, lines[1][:40]], "*torn*delete that line*"),
 }
 

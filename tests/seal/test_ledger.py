@@ -124,7 +124,7 @@ def test_what_earlier_runs_saw_must_be_a_prefix_of_the_chain(three):
 
 def test_led_01_a_ledger_cut_at_its_end_is_refused_by_what_a_run_saw(three):
     entries = three.entries()
-    with pytest.raises(SealedError, match="run-3 saw 3 openings of the test split, it has 2"):
+    with pytest.raises(SealedError, match="run-3 saw the test split opened 3 times, it has 2"):
         check_anchors(entries[:2], [anchor(entries, 3)], lambda _: True)
 
 
