@@ -37,7 +37,8 @@ def write_source(folder, judged, documents, shuffle=None):
 
 
 def tree(folder):
-    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(".lock"))
+    """Every file but those of the lock that a second import takes, which git ignores."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and ".ragbench" not in path.parts)
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
