@@ -186,9 +186,12 @@ def _below(result: SearchResult, root: str | None) -> SearchResult:
     if root is None:
         return result
     stages = result.stages
+    chunks = [below(chunk, root) for chunk in result.chunks]
+    if stages is None and all(now is then for now, then in zip(chunks, result.chunks, strict=True)):
+        return result  # every name was relative already: the usual case
     return dataclasses.replace(
         result,
-        chunks=[below(chunk, root) for chunk in result.chunks],
+        chunks=chunks,
         stages=None if stages is None else {name: [below(c, root) for c in ranks] for name, ranks in stages.items()},
     )
 
