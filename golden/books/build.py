@@ -3,6 +3,18 @@
 `python -m golden.books.build` writes the PDFs, `--check` compares them with the committed ones.
 The bytes never vary: the date and producer are fixed, the file id is a hash of the content, only
 built-in core fonts are named (none embedded) and streams stay uncompressed (no zlib dependence).
+
+A source is Markdown: `title` and `subtitle` between two `---` lines, then `# Chapter`, `## Section`,
+`### Subsection`, paragraphs, items, pipe tables and code blocks. Two more things may be asked for:
+
+- `# Preface {front}`, before every other chapter, makes a chapter of front matter (its sections are
+  plain `## Section`). It stands between the title and the contents, these pages are printed as i, ii,
+  iii, ..., and the first chapter after them begins at a printed page 1. The footer, the contents and the
+  /PageLabels of the PDF give the printed numbers. Without it the title page counts as 1.
+- `noise: ocr` between the `---` lines prints the book as if a scan of it had been recognised: letters
+  taken for others (rn/m, l/1/I, O/0), broken ligatures, words hyphenated at line ends, spaces dropped or
+  doubled, the running head in the middle of the text, some pages worse than others. The source and
+  the title stay clean, and the noise of a page depends on its number and its text only.
 """
 
 from __future__ import annotations
@@ -13,7 +25,8 @@ import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from random import Random
+from typing import TYPE_CHECKING, cast
 
 from fpdf import FPDF
 
@@ -28,11 +41,19 @@ MONO_COLUMNS = 76  # 8 pt Courier characters that fit on a line of the text bloc
 MONO_HEIGHT = 4.0
 TEXT_HEIGHT = 5.2
 TITLE_COLUMNS = 64  # longest heading that leaves room for its number in the contents
-HEADINGS = {"h1": (20, 10.0), "h2": (14, 7.5), "h3": (11, 6.0)}  # kind: (points, mm)
+HEADINGS = {"front": (20, 10.0), "h1": (20, 10.0), "h2": (14, 7.5), "h3": (11, 6.0)}  # kind: (points, mm)
 TRANSLITERATED = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u2212\u00a0", "''\"\"--- ")
 ITEM = re.compile(r"(-|\d+\.) +\S")
 ENDS_PROSE = re.compile(rf"#|```|\||$|{ITEM.pattern}")
 BOLD = re.compile(r"(?<![\w*])\*\*(?=\S)(.+?)(?<=\S)\*\*(?![\w*])")
+CONFUSIONS = {  # what is printed: what a recogniser may see; a figure never becomes another figure
+    "rn": ("m",), "m": ("rn",), "ffi": ("f fi", "ff i"), "fi": ("f i", "fl"), "fl": ("f l", "fi"), "ff": ("f f",),
+    "cl": ("d",), "d": ("cl",), "l": ("1", "I"), "I": ("l", "1"), "1": ("l", "I"), "O": ("0",), "0": ("O",),
+    "e": ("c",), "c": ("e",), "h": ("b",), "w": ("vv",), "S": ("5",), "5": ("S",),
+}  # fmt: skip
+CONFUSED = re.compile("|".join(CONFUSIONS))
+SPACE = re.compile(r"(?<=\S) (?=\S)")  # a space between words, not the gap between columns
+BREAKS = re.compile(r"(?<=[a-z]{2}[aeiou])(?=[b-dfgk-nprstv][aeiou][a-z])|(?<=[aeiou][lmnrs])(?=[b-dfgkpt][aeiou])")
 
 
 class BookError(Exception):
@@ -44,7 +65,7 @@ class BookError(Exception):
 
 @dataclass(frozen=True)
 class Block:
-    """One typeset unit: h1, h2, h3, text, item, or mono (its lines are kept as they are)."""
+    """One typeset unit: front, h1, h2, h3, text, item, or mono (its lines are kept as they are)."""
 
     kind: str
     lines: tuple[str, ...]
@@ -74,9 +95,14 @@ def parse(path: Path) -> tuple[dict[str, str], list[Block]]:
     meta = {k.strip(): v.strip("\"' ") for k, _, v in (line.partition(":") for line in lines[1 : start - 1])}
     if not meta.get("title") or not meta.get("subtitle"):
         raise BookError(path, 1, "front matter needs a title and a subtitle")
+    if meta.get("noise", "ocr") != "ocr":
+        raise BookError(path, 1, f"noise is {meta['noise']!r}, and the only one is 'ocr'")
     blocks = list(parse_blocks(path, lines, start))
-    if not blocks or blocks[0].kind != "h1":
+    if not blocks or blocks[0].kind not in ("front", "h1"):
         raise BookError(path, start + 1, "the text must begin with a '# Chapter' heading")
+    chapters = [block.kind for block in blocks if block.kind in ("front", "h1")]
+    if chapters != sorted(chapters) or "h1" not in chapters:
+        raise BookError(path, start + 1, "{front} chapters must come first, and a chapter must follow them")
     return meta, blocks
 
 
@@ -106,6 +132,8 @@ def heading(path: Path, number: int, line: str) -> Block:
     """A chapter, section or subsection heading."""
     if not (match := re.fullmatch(r"(#{1,3}) (\S.*)", line)) or len(match[2]) > TITLE_COLUMNS:
         raise BookError(path, number, f"not #, ## or ### and up to {TITLE_COLUMNS} characters")
+    if match[1] == "#" and (title := match[2].removesuffix(" {front}")) != match[2]:
+        return Block("front", (title,))
     return Block(f"h{len(match[1])}", (match[2],))
 
 
@@ -128,27 +156,58 @@ def table(path: Path, number: int, lines: Sequence[str]) -> Block:
     return mono(path, number, [padded[0], "  ".join("-" * n for n in widths), *padded[1:]])
 
 
-class Typesetter(FPDF):
-    """Lays out a book with given contents; printed page numbers count the title page as 1."""
+class Noise:
+    """Damages printed lines; each page starts it anew, so that no page depends on another."""
 
-    def __init__(self, meta: dict[str, str], contents: Sequence[tuple[Block, int]]) -> None:
+    def __init__(self) -> None:
+        self.random = Random()  # noqa: S311 noise; only its random() is used, whose sequence never changes
+        self.rate = 0.0
+
+    def start_page(self, number: int) -> None:
+        """Forget the page before; one page in six is a bad one."""
+        self.random.seed(number)
+        self.rate = 0.12 if self.chance(1 / 6) else 0.05
+
+    def chance(self, probability: float) -> bool:
+        """Whether an event of this probability happens now."""
+        return self.random.random() < probability
+
+    def line(self, text: str) -> str:
+        """The line as it was recognised."""
+        text = CONFUSED.sub(lambda m: self.confusion(m[0]) if self.chance(self.rate) else m[0], text)
+        return SPACE.sub(lambda _: " " if not self.chance(self.rate / 4) else "  " if self.chance(0.5) else "", text)
+
+    def confusion(self, printed: str) -> str:
+        """What was seen in place of the printed characters."""
+        seen = CONFUSIONS[printed]
+        return seen[int(self.random.random() * len(seen))]
+
+
+class Typesetter(FPDF):
+    """Lays out a book; `roman` numbers its pages i, ii, ... until the first chapter starts at 1."""
+
+    def __init__(self, meta: dict[str, str], *, roman: bool) -> None:
         super().__init__(unit="mm", format=PAGE_SIZE)
         self.running_head = ""
-        self.entries: list[tuple[Block, int]] = []
+        self.roman = roman
+        self.noise = Noise() if meta.get("noise") else None
+        self.entries: list[tuple[Block, str]] = []
         self.set_compression(False)
         self.set_creation_date(datetime(2024, 1, 1, tzinfo=UTC))
         self.set_producer("golden.books.build")
         self.set_title(meta["title"])
         self.set_margin(MARGIN)
         self.set_auto_page_break(auto=True, margin=MARGIN)
-        self.front_matter(meta, contents)
+        self.title_page(meta)
 
     def header(self) -> None:
         """Print the chapter name at the top of every page but the title page."""
         if self.page_no() > 1:
             self.set_y(11)
             self.set_font("Helvetica", "I", 9)
-            self.cell(0, 5, self.running_head, border="B")
+            if self.noise:
+                self.noise.start_page(self.page_no())
+            self.cell(0, 5, self.seen(self.running_head), border="B")
             self.set_y(MARGIN)
 
     def footer(self) -> None:
@@ -156,11 +215,39 @@ class Typesetter(FPDF):
         if self.page_no() > 1:
             self.set_y(-14)
             self.set_font("Helvetica", "", 9)
-            self.cell(0, 5, str(self.page_no()), align="C")
+            self.cell(0, 5, self.get_page_label(), align="C")
+
+    def seen(self, line: str) -> str:
+        """A line as it is to be printed: without noise, the line itself."""
+        return self.noise.line(line) if self.noise and self.page_no() > 1 else line
+
+    def print_line(self, height: float, line: str) -> None:
+        """Print one line and go to the left end of the next."""
+        self.keep(height)  # so that a line that begins a page gets the noise of that page
+        self.cell(0, height, self.seen(line), new_x="LMARGIN", new_y="NEXT")
 
     def paragraph(self, text: str, height: float, align: str = "L") -> None:
         """Print wrapped text and go to the left end of the next line."""
-        self.multi_cell(0, height, text, align=align, new_x="LMARGIN", new_y="NEXT")
+        if not self.noise or self.page_no() == 1:
+            self.multi_cell(0, height, text, align=align, new_x="LMARGIN", new_y="NEXT")
+            return
+        rest = cast("list[str]", self.multi_cell(0, height, text, dry_run=True, output="LINES"))
+        while rest:
+            self.keep(height)
+            line, *rest = rest
+            if rest and self.noise.chance(0.5):
+                line, rest[0] = self.hyphenated(line, rest[0])
+            self.print_line(height, line)
+            if rest and self.noise.chance(0.02):
+                self.print_line(height, f"{self.get_page_label()} {self.running_head.upper()}")
+
+    def hyphenated(self, line: str, after: str) -> tuple[str, str]:
+        """The line with as much of the next line's first word as fits, and the rest of that line."""
+        word = after.split(" ", 1)[0]
+        for at in reversed([match.start() for match in BREAKS.finditer(word)]):
+            if self.get_string_width(longer := f"{line} {word[:at]}-") <= self.epw:
+                return longer, after[at:]
+        return line, after
 
     def keep(self, height: float) -> None:
         """Go to a new page unless the given height, if any page has it, is left on this one."""
@@ -171,21 +258,24 @@ class Typesetter(FPDF):
         """Print fixed-width lines, one cell each so that every space survives."""
         self.set_font("Courier", "", 8)
         for line in lines:
-            self.cell(0, MONO_HEIGHT, line, new_x="LMARGIN", new_y="NEXT")
+            self.print_line(MONO_HEIGHT, line)
 
-    def front_matter(self, meta: dict[str, str], contents: Sequence[tuple[Block, int]]) -> None:
-        """Print the title page, then the contents, one line for each chapter and section."""
-        self.add_page()
+    def title_page(self, meta: dict[str, str]) -> None:
+        """Print the title page, which starts the roman numbers if there are any."""
+        self.add_page(label_style="r" if self.roman else None)
         self.set_y(80)
         self.set_font("Helvetica", "B", 26)
         self.paragraph(meta["title"], 13, "C")
         self.set_font("Helvetica", "", 14)
         self.paragraph(meta["subtitle"], 9, "C")
+
+    def contents(self, entries: Sequence[tuple[Block, str]]) -> None:
+        """Print the contents, one line for each chapter and section with its printed page."""
         self.running_head = "Contents"
         self.add_page()
-        for block, page in contents:
-            title = block.text if block.kind == "h1" else f"  {block.text}"
-            self.mono_lines([f"{title} ".ljust(MONO_COLUMNS - 5, ".") + f" {page:3d}"])
+        for block, label in entries:
+            title = f"  {block.text}" if block.kind == "h2" else block.text
+            self.mono_lines([f"{title} ".ljust(MONO_COLUMNS - 5, ".") + f" {label:>3}"])
 
     def block(self, block: Block) -> None:
         """Print one block of the text."""
@@ -203,25 +293,31 @@ class Typesetter(FPDF):
     def block_heading(self, block: Block) -> None:
         """Print a heading, with a chapter on a new page, and note its page for the contents."""
         points, height = HEADINGS[block.kind]
-        if block.kind == "h1":
+        if block.kind in ("front", "h1"):
             self.running_head = block.text
-            self.add_page()
+            first = self.roman and block.kind == "h1"
+            self.add_page(label_style="D" if first else None)
+            self.roman = self.roman and not first
         self.keep(height + 4 * TEXT_HEIGHT)
         if block.kind != "h3":
-            self.entries.append((block, self.page_no()))
+            self.entries.append((block, self.get_page_label()))
         self.set_font("Helvetica", "B", points)
         self.paragraph(block.text, height)
 
 
 def build(path: Path) -> bytes:
-    """The PDF of one source; the first of two passes only finds the page of each heading."""
+    """The PDF of one source; the first of two passes only finds the printed page of each heading."""
     meta, blocks = parse(path)
-    contents = [(block, 0) for block in blocks if block.kind in ("h1", "h2")]
+    body = next(at for at, block in enumerate(blocks) if block.kind == "h1")
+    entries = [(block, "") for block in blocks if block.kind in ("front", "h1", "h2")]
     for _ in range(2):
-        pdf = Typesetter(meta, contents)
-        for block in blocks:
+        pdf = Typesetter(meta, roman=body > 0)
+        for block in blocks[:body]:
             pdf.block(block)
-        contents = pdf.entries
+        pdf.contents(entries)
+        for block in blocks[body:]:
+            pdf.block(block)
+        entries = pdf.entries
     return bytes(pdf.output())
 
 

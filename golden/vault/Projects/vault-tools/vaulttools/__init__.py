@@ -1,0 +1,3 @@
+"""Tools that keep my vault in order: links, front matter, cards, canvases."""
+
+__version__ = "0.4.2"
