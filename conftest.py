@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_ragbench.llm.seam import Seam
+    from pytest_ragbench.questions.model import Question
     from rag.pipeline import RagPipeline
+    from rag.records import Chunk
+    from rag.stages import Gold, Oracle
 
 ROOT = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
-def rag_pipeline(request: pytest.FixtureRequest) -> RagPipeline:
+def rag_pipeline(
+    request: pytest.FixtureRequest, rag_llm: Seam | None, rag_questions: tuple[Question, ...]
+) -> RagPipeline:
     """The pipeline of `rag/config.yaml`; its index is built when a search first needs it."""
     try:
         from rag.errors import RagError
@@ -29,8 +37,38 @@ def rag_pipeline(request: pytest.FixtureRequest) -> RagPipeline:
         return nullcontext() if manager is None else manager.global_and_fixture_disabled()
 
     try:
-        pipeline = from_config(ROOT / "rag" / "config.yaml", ROOT, around=uncaptured)
+        oracle = oracle_of(rag_questions)
+        pipeline = from_config(ROOT / "rag" / "config.yaml", ROOT, around=uncaptured, llm=rag_llm, oracle=oracle)
         pipeline.describe()
     except RagError as error:
         pytest.fail(f"rag: {error}", pytrace=False)
     return pipeline
+
+
+def oracle_of(questions: tuple[Question, ...]) -> Oracle:
+    """What the probes may know: which required sources of a golden question a chunk satisfies, and its course."""
+    from pytest_ragbench.contract import Chunk as Seen
+    from pytest_ragbench.metrics.relevance import compile_gold, match
+    from rag.stages import Gold
+
+    by_text: Mapping[str, Question] = {question.text: question for question in questions}
+
+    def oracle(query: str) -> Gold | None:
+        question = by_text.get(query)
+        if question is None:
+            return None
+        gold = compile_gold(question.gold, suite=question.suite)
+        required = {index: place for place, index in enumerate(_required(question))}
+
+        def satisfied(chunk: Chunk) -> frozenset[int]:
+            seen = Seen(chunk.file, chunk.pages, chunk.heading)
+            (found,), _ = match([seen], gold)
+            return frozenset(required[index] for index in found if index in required)
+
+        return Gold(len(required), satisfied, question.expect_course or "")
+
+    return oracle
+
+
+def _required(question: Question) -> list[int]:
+    return [index for index, source in enumerate(question.gold) if source.required]

@@ -13,16 +13,17 @@ import time
 import zlib
 from collections import OrderedDict
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from rag.errors import RagError
 from rag.text import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 T = TypeVar("T")
+V = TypeVar("V")
 _MANY = 500  # parameters of one SQL statement
 
 
@@ -57,13 +58,28 @@ class Memo:
         return len(self._entries)
 
 
-class Meter:
-    """The bill of one search: milliseconds by stage, what was cached, what had to be loaded first."""
+class Shelf(Protocol[V]):
+    """Where one value of a stage outlives the process."""
 
-    def __init__(self, memo: Memo) -> None:
+    def take(self) -> tuple[V, float] | None:
+        """The value and the milliseconds that it took the first time, if it is there."""
+
+    def put(self, value: V, ms: float) -> None:
+        """Keep them."""
+
+
+class Meter:
+    """The bill of one search: milliseconds by stage, what was cached, what had to be loaded first.
+
+    Args:
+        memo: What other searches left; one of capacity 0 remembers nothing, and the stages of one search still share.
+        own: What this search has computed or looked up already, and paid for.
+    """
+
+    def __init__(self, memo: Memo, own: Mapping[tuple[Hashable, ...], Any] | None = None) -> None:
         self._memo = memo
         self._depth = 0
-        self._billed: set[tuple[Hashable, ...]] = set()
+        self._own = dict(own or {})
         self.timings: dict[str, float] = {}
         self.cached: list[str] = []
 
@@ -77,6 +93,18 @@ class Meter:
         self.timings[stage] = self.timings.get(stage, 0.0) + ms
         if cached and stage not in self.cached:
             self.cached.append(stage)
+
+    def aside(self) -> Meter:
+        """A bill of its own over the same memory: what is computed for a report alone is on nobody's."""
+        return Meter(self._memo, self._own)
+
+    @contextmanager
+    def billed_as(self, stage: str, other: str) -> Iterator[Meter]:
+        """A meter whose charges to one stage are this one's to another: a scorer need not know whom it serves."""
+        part = self.aside()
+        yield part
+        for name, ms in part.timings.items():
+            self.charge(other if name == stage else name, ms, cached=name in part.cached)
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -97,21 +125,25 @@ class Meter:
             if self._depth == 0:
                 self.charge("load", (time.perf_counter() - started) * 1000)
 
-    def stage(self, name: str, key: tuple[Hashable, ...], compute: Callable[[], T]) -> T:
-        """The stage's value for this key, computed at most once as long as it is remembered."""
-        known = self._memo.get((name, *key))
-        if known is not None:
-            value, ms = known
-            if (name, *key) not in self._billed:  # two stages of one search may share a third
-                self.charge(name, ms, cached=True)
-                self._billed.add((name, *key))
-            return value  # type: ignore[no-any-return]  # the memo holds values of any stage
-        with self._clock() as elapsed:
-            value = compute()
-        self._memo.put((name, *key), (value, elapsed()))
-        self._billed.add((name, *key))
-        self.charge(name, elapsed())
-        return value
+    def stage(self, name: str, key: tuple[Hashable, ...], compute: Callable[[], T], shelf: Shelf[T] | None = None) -> T:
+        """The stage's value for this key, computed at most once as long as it is remembered or on its shelf."""
+        full = (name, *key)
+        if full in self._own:  # two stages of one search may share a third, which is paid for once
+            return self._own[full]  # type: ignore[no-any-return]  # the memo holds values of any stage
+        known: tuple[T, float] | None = self._memo.get(full)
+        if known is None and shelf is not None:
+            known = shelf.take()
+        cached = known is not None
+        if known is None:
+            with self._clock() as elapsed:
+                value = compute()
+            known = value, elapsed()
+            if shelf is not None:
+                shelf.put(*known)
+        self._memo.put(full, known)
+        self._own[full], ms = known
+        self.charge(name, ms, cached=cached)
+        return known[0]
 
     @contextmanager
     def _clock(self) -> Iterator[Callable[[], float]]:
@@ -220,7 +252,7 @@ class DiskCache:
 class PairScores:
     """Scores of (model, question, text) pairs. Pools differ between arms of an experiment, while pairs repeat."""
 
-    def __init__(self, disk: DiskCache | None = None, capacity: int = 200_000) -> None:
+    def __init__(self, disk: DiskCache | None = None, capacity: int = 50_000) -> None:
         self._memory = Memo(capacity)
         self._disk = disk
 
@@ -270,3 +302,21 @@ class PairScores:
             self._memory.put(key, pair)
         if self._disk is not None:
             self._disk.put_many({key: struct.pack("<dd", *pair) for key, pair in pairs.items()})
+
+
+def in_batches(
+    predict: Callable[[Sequence[str]], Sequence[float]], texts: Sequence[str], size: int
+) -> list[tuple[float, float]]:
+    """(score, ms) of each text, for `PairScores`: batches of like length, so that little is padded.
+
+    A batch's time is shared evenly.
+    """
+    pairs: dict[str, tuple[float, float]] = {}
+    by_length = sorted(texts, key=len)
+    for start in range(0, len(by_length), size):
+        batch = by_length[start : start + size]
+        started = time.perf_counter()
+        scores = predict(batch)
+        share = (time.perf_counter() - started) * 1000 / len(batch)
+        pairs |= {text: (score, share) for text, score in zip(batch, scores, strict=True)}
+    return [pairs[text] for text in texts]

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rag.records import Chunk, Document, Passage
+from rag.records import NO_LABELS, Chunk, Document, Labels, Passage
 from rag.text import digest
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ _LINE_ENDS = re.compile(r"\n*")
 _EDGE = re.compile(r"(?<=\W)(?=\w)|(?<=\w)(?=\W)")
 
 
-def chunk(document: Document, chunking: Chunking) -> list[Chunk]:
-    """The document's chunks in order. Blank text makes no chunk.
+def chunk(document: Document, chunking: Chunking, labels: Labels = NO_LABELS) -> list[Chunk]:
+    """The document's chunks in order, all with its labels. Blank text makes no chunk.
 
     An id is the digest of file, place and text; equal texts at one place are told apart by their order.
     """
@@ -36,7 +36,8 @@ def chunk(document: Document, chunking: Chunking) -> list[Chunk]:
         identity = digest([document.file, passage.heading, passage.pages, text])
         name = identity if seen[identity] == 0 else digest([identity, seen[identity]])
         seen[identity] += 1
-        chunks.append(Chunk(name[:16], document.file, text, passage.pages, passage.heading, document.title))
+        where = (passage.pages, passage.heading, document.title, labels, passage.anchor)
+        chunks.append(Chunk(name[:16], document.file, text, *where))
     return chunks
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
+from rag.cache import in_batches
 from rag.errors import ModelMissingError
 from rag.models import Model, prepare_torch
 
@@ -77,19 +77,9 @@ class CrossEncoderRerank:
         """One raw logit a text."""
         if not texts:
             return []
-        return self._pairs.scores(
-            self._implementation, query, texts, lambda missing: self._compute(query, missing, meter), meter
-        )
 
-    def _compute(self, query: str, texts: Sequence[str], meter: Meter) -> list[tuple[float, float]]:
-        """Batches of like length, so that little is padded; a batch's time is shared evenly."""
-        model = self._model.get(meter)
-        pairs: dict[str, tuple[float, float]] = {}
-        by_length = sorted(texts, key=len)
-        for start in range(0, len(by_length), _BATCH):
-            batch = by_length[start : start + _BATCH]
-            started = time.perf_counter()
-            scores = model.predict(query, batch)
-            share = (time.perf_counter() - started) * 1000 / len(batch)
-            pairs |= {text: (score, share) for text, score in zip(batch, scores, strict=True)}
-        return [pairs[text] for text in texts]
+        def compute(missing: Sequence[str]) -> list[tuple[float, float]]:
+            model = self._model.get(meter)
+            return in_batches(lambda batch: model.predict(query, batch), missing, _BATCH)
+
+        return self._pairs.scores(self._implementation, query, texts, compute, meter)

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag.embedding import question_vectors
 from rag.ranking import top
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag.cache import Lazy, Meter
+    from rag.embedding import QuestionVectors
     from rag.options import Options
     from rag.records import Ranking
-    from rag.stages import Encoder, Neighbours, Request
+    from rag.stages import Neighbours, Request
 
 TIES = 1e-6
 """Cosines that differ by less come from batch sizes and machines, not from meaning."""
@@ -41,7 +41,7 @@ class Dense:
         self,
         vectors: Lazy[NDArray[np.float32]],
         neighbours: Lazy[Neighbours],
-        encoder: Lazy[Encoder],
+        questions: QuestionVectors,
         key: tuple[str, str],
         hnsw_from: int,
     ) -> None:
@@ -50,31 +50,34 @@ class Dense:
         Args:
             vectors: Unit vectors, `(n_chunks, dimension)`.
             neighbours: The approximate index over them.
-            encoder: The model that made them.
+            questions: The vectors of questions, by the model that made the chunks'.
             key: Digests of the index and of the model, for the cache.
             hnsw_from: Chunks from which on `auto` means hnsw.
         """
         self._vectors = vectors
         self._neighbours = neighbours
-        self._encoder = encoder
+        self._questions = questions
         self._key = key
         self._hnsw_from = hnsw_from
 
     def search(self, request: Request, meter: Meter) -> Ranking:
-        """The nearest chunks; none for a blank text, whose vector would have confident neighbours."""
-        query, options = request.text, request.options
+        """The nearest chunks; none for a blank text, whose vector would have confident neighbours.
+
+        Inside a scope the search is exact: an approximate index that is filtered finds too few.
+        """
+        query, options, scope = request.text, request.options, request.scope
         if not query.strip():
             return ()
         vectors = self._vectors.get(meter)
-        vector, _ = question_vectors(query, self._encoder, self._key[1], meter)
-        mode, k = self._mode(options, len(vectors)), options.dense_pool
+        vector, _ = self._questions.get(query, meter)
+        mode, k = self._mode(options, len(vectors)) if scope is None else "exact", request.pool
 
         def find() -> Ranking:
             if mode == "hnsw":
                 return approximate(vectors, self._neighbours.get(meter), vector, k)
-            return exact(vectors, vector, k)
+            return exact(vectors, vector, k, None if scope is None else scope.positions)
 
-        return meter.stage("dense", (*self._key, mode, k, query), find)
+        return meter.stage("dense", (*self._key, mode, k, request.scope_name, query), find)
 
     def _mode(self, options: Options, chunks: int) -> str:
         if options.dense_search == "auto":

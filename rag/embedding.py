@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rag.errors import RagError
 from rag.text import digest
 
 if TYPE_CHECKING:
@@ -44,20 +45,27 @@ class VectorCache:
 
 
 class TokenCache:
-    """Texts to the unit vectors of their word pieces, in half precision, and what computing them took."""
+    """Texts to the unit vectors of their word pieces, in half precision, and what computing them took.
 
-    def __init__(self, disk: DiskCache, model: str) -> None:
+    Without a disk it keeps nothing.
+    """
+
+    def __init__(self, disk: DiskCache | None, model: str) -> None:
         self._disk = disk
         self._model = model
 
     def missing(self, texts: Sequence[str]) -> list[str]:
         """The texts that are not there."""
+        if self._disk is None:
+            return list(texts)
         keys = {text: self._key(text) for text in texts}
         there = self._disk.known(list(keys.values()))
         return [text for text, key in keys.items() if key not in there]
 
     def put(self, entries: Mapping[str, tuple[NDArray[np.float16], float]]) -> None:
         """Keep (vectors, ms) of texts; 0 ms where building the index paid."""
+        if self._disk is None:
+            return
         self._disk.put_many(
             {
                 self._key(text): _HEADER.pack(ms, vectors.shape[1]) + vectors.tobytes()
@@ -67,6 +75,8 @@ class TokenCache:
 
     def get(self, texts: Sequence[str]) -> dict[str, tuple[NDArray[np.float16], float]]:
         """The (vectors, ms) that are there; vectors are `(n_pieces, dimension)`."""
+        if self._disk is None:
+            return {}
         keys = {text: self._key(text) for text in texts}
         found = self._disk.get_many(list(keys.values()))
         return {text: _unpack(found[key]) for text, key in keys.items() if key in found}
@@ -131,8 +141,53 @@ def batches(texts: Sequence[str], encoder: Encoder, size: int) -> Iterator[list[
         waiting.reverse()
 
 
-def question_vectors(
-    query: str, encoder: Lazy[Encoder], model: str, meter: Meter
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The stage `embed`: the question's unit vector, and its word pieces' vectors, for whichever stages ask."""
-    return meter.stage("embed", (model, query), lambda: encoder.get(meter).question(query))
+class QuestionVectors:
+    """The stage `embed`: a question's vectors, for whichever stages ask.
+
+    Args:
+        encoder: The model, loaded only for a question that was never asked before.
+        model: Its digest.
+        disk: Where the vectors outlive the process, or None.
+    """
+
+    def __init__(self, encoder: Lazy[Encoder], model: str, disk: DiskCache | None = None) -> None:
+        self._encoder = encoder
+        self._model = model
+        self._disk = disk
+
+    def get(self, query: str, meter: Meter) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The question's unit vector `(dimension,)`, and those of its word pieces, `(n_pieces, dimension)`.
+
+        Raises:
+            RagError: The model gave a vector that is none.
+        """
+
+        def compute() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+            whole, pieces = self._encoder.get(meter).question(query)
+            if not (np.isfinite(whole).all() and np.isfinite(pieces).all()):
+                raise RagError("the embedding model gave a vector that holds no number; the model is broken")
+            return whole, pieces
+
+        shelf = None if self._disk is None else _QuestionShelf(self._disk, digest(["question", self._model, query]))
+        return meter.stage("embed", (self._model, query), compute, shelf)
+
+
+class _QuestionShelf:
+    """One question's vectors on disk, in full precision: header, whole, pieces."""
+
+    def __init__(self, disk: DiskCache, key: str) -> None:
+        self._disk = disk
+        self._key = key
+
+    def take(self) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32]], float] | None:
+        value = self._disk.get_many([self._key]).get(self._key)
+        if value is None:
+            return None
+        ms, dimension = _HEADER.unpack_from(value)
+        rows = np.frombuffer(value, np.float32, offset=_HEADER.size).reshape(-1, dimension)
+        return (rows[0], rows[1:]), ms
+
+    def put(self, value: tuple[NDArray[np.float32], NDArray[np.float32]], ms: float) -> None:
+        whole, pieces = value
+        rows = np.concatenate([whole[np.newaxis], pieces]).astype(np.float32, copy=False)
+        self._disk.put_many({self._key: _HEADER.pack(ms, len(whole)) + rows.tobytes()})

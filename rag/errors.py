@@ -33,3 +33,11 @@ class OptionError(RagError, ValueError):
 
 class ModelMissingError(OptionError):
     """A model or a library that an option asks for is not installed; nothing else takes its place."""
+
+
+class EmptyCompletionError(RagError):
+    """A language model answered with nothing; what needed the answer fails, and nothing takes its place."""
+
+
+class QuestionsMissingError(RagError):
+    """Chunks have no hypothetical questions, since a language model gave none."""

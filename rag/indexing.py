@@ -6,15 +6,16 @@ import json
 import platform
 import unicodedata
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.cache import DiskCache
 from rag.chunking import chunk
 from rag.errors import NothingToIndexError, RagError
+from rag.labels import label
 from rag.loaders import read
-from rag.records import Chunk, Document, Finding
+from rag.records import Chunk, Document, Finding, Labels
 from rag.scanning import scan
 from rag.text import TOKENIZERS, TOKENIZERS_VERSION, digest, digest_bytes
 
@@ -26,17 +27,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag.embedding import TokenCache
+    from rag.graph.model import Graph
     from rag.hnsw import Hnsw
+    from rag.hype import Questions
     from rag.models import Model
     from rag.options import Settings
     from rag.progress import Progress
     from rag.sparse import Bm25
-    from rag.stages import Encoder
+    from rag.stages import Encoder, Llm
     from rag.store import Part, Store
+    from rag.text import Tokenizer
 
 T = TypeVar("T")
 
-READERS_VERSION = "2"
+READERS_VERSION = "4"
 """Raised when a reader or the chunker changes what it makes of a file."""
 
 
@@ -74,11 +78,24 @@ class Indexer:
 
     def __init__(self, settings: Settings, root: Path, store: Store, progress: Progress) -> None:
         self._settings = settings
+        self._root = root
         self._corpus = root / settings.corpus
         self._embeddings = DiskCache(root / settings.state / "cache" / "embeddings.sqlite")
         self._tokens = DiskCache(root / settings.state / "cache" / "tokens.sqlite")
+        self._completions = DiskCache(root / settings.state / "cache" / "completions.sqlite")
         self._store = store
         self._progress = progress
+        self._files: dict[str, tuple[Path, str]] = {}  # as they were when the chunks were opened
+
+    @property
+    def folder(self) -> Path:
+        """Where the corpus lies."""
+        return self._corpus
+
+    @property
+    def pointers(self) -> Path | None:
+        """The sidecar that says what generated documents cite."""
+        return None if self._settings.pointers is None else self._root / self._settings.pointers
 
     def chunks(self) -> Corpus:
         """Read the corpus.
@@ -89,39 +106,57 @@ class Indexer:
             StaleIndexError: The index does not fit and must not be built.
         """
         files, findings = scan(self._corpus)
+        self._files = files
         chunking = self._settings.chunking
         packages = ", ".join(f"{package} {_version(package)}" for package in ("markdown-it-py", "pypdf"))
         sources = {name: sha for name, (_, sha) in files.items()} | {
             "chunking.mode": chunking.mode,
             "chunking.max_chars": str(chunking.max_chars),
+            "labels": digest([rule.model_dump() for rule in self._settings.labels]),
             "readers": f"{READERS_VERSION} ({packages}, Python {platform.python_version()})",
         }
         part = self._store.open("chunks", sources, lambda folder: self._read(folder, files, findings))
         return _load(part)
 
     def sparse(self, corpus: Corpus) -> Bm25:
-        """The sparse lane's matrix."""
+        """The sparse lane's matrix.
+
+        Raises:
+            NothingToIndexError: No chunk holds a word.
+        """
+        name = self._settings.tokenizer
+        index = self._bm25("sparse", corpus.digest, f"{name} ({TOKENIZERS_VERSION}", _texts(corpus), TOKENIZERS[name])
+        if index.terms == 0:
+            raise NothingToIndexError(f"nothing to index: no chunk below {self._corpus} holds a word")
+        return index
+
+    def code(self, corpus: Corpus) -> Bm25:
+        """The code lane's matrix, over the chunks of `rag.code.code_positions` alone; without any it has no term."""
+        from rag.code import TOKENIZER, TOKENIZER_VERSION, code_positions
+
+        texts = [corpus.chunks[position].indexed_text for position in code_positions(corpus.chunks)]
+        version = f"code ({TOKENIZER_VERSION} over {TOKENIZERS_VERSION}"
+        return self._bm25("code", digest(texts), version, texts, TOKENIZER)
+
+    def _bm25(self, name: str, chunks: str, tokenizer: str, texts: Sequence[str], tokenize: Tokenizer) -> Bm25:
         from rag.sparse import EPSILON, K1, B, Bm25
 
-        tokenize = TOKENIZERS[self._settings.tokenizer]
-
         def build(folder: Path) -> Mapping[str, Any]:
-            with self._progress.stage("tokenising", len(corpus.chunks)) as advance:
-                index = Bm25.build(_ticking(advance, (tokenize(chunk.indexed_text) for chunk in corpus.chunks)))
-            if index.terms == 0:
-                raise NothingToIndexError(f"nothing to index: no chunk below {self._corpus} holds a word")
+            with self._progress.stage("tokenising", len(texts)) as advance:
+                index = Bm25.build(_ticking(advance, (tokenize(text) for text in texts)))
             index.save(folder)
             return {"terms": index.terms}
 
-        version = f"{TOKENIZERS_VERSION}, Unicode {unicodedata.unidata_version}"
         sources = {
-            "chunks": corpus.digest,
-            "tokenizer": f"{self._settings.tokenizer} ({version})",
+            "chunks": chunks,
+            "tokenizer": f"{tokenizer}, Unicode {unicodedata.unidata_version})",
             "bm25": f"{K1} {B} {EPSILON}",
         }
-        return Bm25.load(self._store.open("sparse", sources, build).folder)
+        return Bm25.load(self._store.open(name, sources, build).folder)
 
-    def vectors(self, corpus: Corpus, model: Model, encoder: Encoder) -> tuple[NDArray[np.float32], Mapping[str, Any]]:
+    def vectors(
+        self, corpus: Corpus, model: Model, encoder: Callable[[], Encoder]
+    ) -> tuple[NDArray[np.float32], Mapping[str, Any]]:
         """The dense lane's vectors, `(n_chunks, dimension)`, and `{"dimension", "truncated", "limit"}`.
 
         They are mapped into memory, so that processes on one machine share them.
@@ -131,15 +166,16 @@ class Indexer:
         texts = _texts(corpus)
 
         def build(folder: Path) -> Mapping[str, Any]:
-            made = self._encode(texts, model, encoder, with_tokens=self._settings.search.rerank == "late-interaction")
+            reader, with_tokens = encoder(), self._settings.search.rerank == "late-interaction"
+            made = self._encode(texts, model, reader, with_tokens=with_tokens)
             np.save(folder / "vectors.npy", made)
-            truncated = sum(length > encoder.limit for length in encoder.lengths(texts))
+            truncated = sum(length > reader.limit for length in reader.lengths(texts))
             if truncated:
                 self._progress.say(
-                    f"{truncated:,} of {len(texts):,} chunks are longer than the {encoder.limit} word pieces that "
+                    f"{truncated:,} of {len(texts):,} chunks are longer than the {reader.limit} word pieces that "
                     f"{model.name} reads: the dense lane cannot find what only their ends hold"
                 )
-            return {"dimension": int(made.shape[1]), "truncated": truncated, "limit": encoder.limit}
+            return {"dimension": int(made.shape[1]), "truncated": truncated, "limit": reader.limit}
 
         sources = {"chunks": corpus.digest, "model": model.digest}
         part = self._store.open("vectors", sources, build)
@@ -152,8 +188,10 @@ class Indexer:
         """
         from rag.embedding import TokenCache
 
-        cache = TokenCache(self._tokens, model.digest)
-        if len(corpus.chunks) <= self._settings.token_index_to:
+        small = len(corpus.chunks) <= self._settings.token_index_to
+        # Beyond the index's size, what a search encodes is kept for others only where caches are on.
+        cache = TokenCache(self._tokens if small or self._settings.caches else None, model.digest)
+        if small:
             texts = _texts(corpus)
 
             def build(_: Path) -> Mapping[str, Any]:
@@ -177,6 +215,33 @@ class Indexer:
         with self._progress.stage("embedding", len(set(texts))) as advance:
             return encode_all(texts, encoder, vectors, tokens, advance, self._settings.batch_size)
 
+    def hype(self, corpus: Corpus, model: Model, encoder: Callable[[], Encoder], llm: Llm) -> Questions:
+        """Hypothetical questions of every chunk.
+
+        Raises:
+            QuestionsMissingError: The language model has none for some chunk; what it has is kept.
+        """
+        import numpy as np
+
+        from rag.hype import SYSTEM, USER, Questions, write_questions
+
+        def build(folder: Path) -> Mapping[str, Any]:
+            with self._progress.stage("writing hypothetical questions", len(corpus.chunks)) as advance:
+                written = write_questions(corpus.chunks, llm, self._completions, advance)
+            texts = [text for own in written for text in own]
+            np.save(folder / "vectors.npy", self._encode(texts, model, encoder(), with_tokens=False))
+            np.save(folder / "owners.npy", np.repeat(np.arange(len(written)), [len(own) for own in written]))
+            return {"questions": len(texts)}
+
+        sources = {
+            "chunks": corpus.digest,
+            "model": model.digest,
+            "language model": f"{llm.model} ({llm.source})",
+            "prompt": digest([SYSTEM, USER]),
+        }
+        folder = self._store.open("hype", sources, build).folder
+        return Questions(np.asarray(np.load(folder / "vectors.npy", mmap_mode="r")), np.load(folder / "owners.npy"))
+
     def hnsw(self, corpus: Corpus, model: Model, vectors: NDArray[np.float32]) -> tuple[Hnsw, Mapping[str, Any]]:
         """The approximate index, and `{"recall@10"}` against exact search."""
         from rag.hnsw import EF_CONSTRUCTION, SEED, Hnsw, M
@@ -191,6 +256,33 @@ class Indexer:
         part = self._store.open("hnsw", sources, build)
         return Hnsw.load(part.folder / "graph.bin", vectors.shape[1]), part.facts
 
+    def graph(self, corpus: Corpus) -> Graph:
+        """What canvases and links connect, from the files as they were when the chunks were opened.
+
+        Raises:
+            RagError: A file has changed since.
+        """
+        from rag.graph.edges import LINKING, VERSION, build
+        from rag.graph.model import Graph
+
+        files = self._files or scan(self._corpus)[0]
+        linking = {name: file for name, file in files.items() if name.lower().endswith(LINKING)}
+
+        def connect(folder: Path) -> Mapping[str, Any]:
+            with self._progress.stage("linking", len(linking)) as advance:
+                texts = ((name, _bytes(name, *file)) for name, file in _ticking(advance, linking.items()))
+                graph = build(texts, files, corpus.chunks)
+            graph.save(folder)
+            return graph.counts
+
+        sources = {name: sha for name, (_, sha) in linking.items()} | {
+            "names": digest(sorted(files)),
+            "chunks": corpus.digest,
+            "graph": f"{VERSION} ({TOKENIZERS_VERSION}, Unicode {unicodedata.unidata_version})",
+        }
+        part = self._store.open("graph", sources, connect)
+        return Graph.load(part.folder, (chunk.file for chunk in corpus.chunks))
+
     def _read(self, folder: Path, files: Mapping[str, tuple[Path, str]], findings: list[Finding]) -> Mapping[str, Any]:
         chunks: list[Chunk] = []
         found = list(findings)
@@ -198,7 +290,8 @@ class Indexer:
             for name, (path, sha) in _ticking(advance, files.items()):
                 for document in _documents(name, path, sha):
                     found.extend(document.findings)
-                    chunks.extend(chunk(document, self._settings.chunking))
+                    labels = label(document, self._settings.labels)
+                    chunks.extend(chunk(document, self._settings.chunking, labels))
         if not chunks:
             detail = "; ".join(f"{finding.file}: {finding.detail}" for finding in found[:3])
             raise NothingToIndexError(
@@ -216,25 +309,42 @@ class Indexer:
 
 
 def _documents(name: str, path: Path, sha: str) -> list[Document]:
+    return read(name, _bytes(name, path, sha))
+
+
+def _bytes(name: str, path: Path, sha: str) -> bytes:
+    """A file as it was when it was scanned."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise RagError(f"{name} cannot be read any more ({error.strerror}); start again") from None
     if digest_bytes(data) != sha:
         raise RagError(f"{name} changed while it was read; start again")
-    return read(name, data)
+    return data
 
 
 def _record(item: Chunk) -> list[Any]:
-    return [item.id, item.file, item.text, item.pages, item.heading, item.title]
+    return [
+        item.id,
+        item.file,
+        item.text,
+        item.pages,
+        item.heading,
+        item.title,
+        list(astuple(item.labels)),
+        item.anchor,
+    ]
 
 
 def _load(part: Part) -> Corpus:
     chunks = []
+    shared: dict[Labels, Labels] = {}  # a few hundred labels for any number of chunks
     with (part.folder / "chunks.jsonl").open(encoding="utf-8", newline="\n") as stream:
         for line in stream:
-            name, file, text, pages, heading, title = json.loads(line)
-            chunks.append(Chunk(name, file, text, tuple(pages) if pages else None, tuple(heading), title))
+            name, file, text, pages, heading, title, own, anchor = json.loads(line)
+            labels = shared.setdefault(Labels(*own), Labels(*own))
+            where = (tuple(pages) if pages else None, tuple(heading), title, labels, anchor)
+            chunks.append(Chunk(name, file, text, *where))
     facts = part.facts
     findings = tuple(Finding(**finding) for finding in facts["findings"])
     return Corpus(tuple(chunks), str(facts["digest"]), int(facts["files"]), findings)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag.embedding import batches, question_vectors
+from rag.embedding import batches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag.cache import Lazy, Meter, PairScores
-    from rag.embedding import TokenCache
+    from rag.embedding import QuestionVectors, TokenCache
     from rag.stages import Encoder
 
 VERSION = "1"
@@ -34,10 +34,17 @@ class LateInteraction:
     fuses = True
     """Word pieces alone are weaker than the lanes' order; both together are stronger than either."""
 
-    def __init__(self, encoder: Lazy[Encoder], passages: Lazy[TokenCache], model: str, pairs: PairScores) -> None:
+    def __init__(
+        self,
+        encoder: Lazy[Encoder],
+        questions: QuestionVectors,
+        passages: Lazy[TokenCache],
+        model: str,
+        pairs: PairScores,
+    ) -> None:
         self._encoder = encoder
+        self._questions = questions
         self._passages = passages
-        self._model = model
         self._implementation = ("late-interaction", VERSION, model)
         self._pairs = pairs
 
@@ -45,7 +52,7 @@ class LateInteraction:
         """Mean best cosine of the question's word pieces, one a text."""
         if not texts:
             return []
-        _, question = question_vectors(query, self._encoder, self._model, meter)
+        _, question = self._questions.get(query, meter)
         return self._pairs.scores(
             self._implementation, query, texts, lambda missing: self._compute(question, missing, meter), meter
         )

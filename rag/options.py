@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from rag.errors import OptionError, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 Depth = Annotated[int, Field(ge=1, le=10_000)]
@@ -28,10 +29,38 @@ class Options(_Strict):
         sparse: Whether BM25 searches.
         dense: Whether the embedding lane searches.
         dense_search: `exact`, `hnsw`, or `auto` (hnsw from `Settings.hnsw_from` chunks on).
+        scope_lanes: Whether the lanes that are on also search inside the course or area that the question names.
+        metadata_boost: Whether chunks whose course, area or kind the question names move up within the rerank pool.
+        boost_weight: By what share of its fused score a chunk is raised when everything named agrees.
+        code_lanes: Whether BM25 over identifiers searches code and notebooks.
+        code_preset: Whether that lane is asked what looks like code in a question, and not at all where nothing does.
+        hyde: Whether the dense lanes search with a drafted answer in place of the question.
+        decompose: Whether the question's parts are searched as well.
+        sub_queries: At most so many parts.
         rerank: What reorders the fused list.
+        gate: Whose score a relevance gate judges by after the rerank: the reranker's (`rerank-score`) or Laya's.
+        gate_threshold: What a chunk needs to pass.
+        gate_scorer: The scorer that the threshold was set for; it must be the one whose score is judged.
+        walk: Which edges a graph walk follows from what was found: `drawn` (canvas edges) or `e1e4` (all four sorts).
+        walk_hops: At most so many edges from a seed.
+        walk_seeds: How many of the search's hits the walk starts from.
+        walk_query_seeds: How many further seeds the walk looks up by the question itself.
+        walk_pool: At most so many chunks come from the walk.
+        generated_mode: Generated chunks compete (`off`), stay out (`drop`), or lead to what they cite (`route`).
+        routed: Whether the pages that generated hits cite join the fusion; needs `generated_mode: route`.
+        parent_context: Whether a result's text is its whole section.
+        neighbor_context: Whether a result's text has the chunks before and after it.
+        hype: Whether the lane over hypothetical questions searches.
+        omnisearch: Whether the vault's files are scanned as they are now.
+        oracle: A probe that uses the gold: `pool` adds it to the rerank pool, `rerank` orders the pool by it, `scope`
+            routes to its course, `hyde` drafts with its text.
         top_k: Length of the final list.
         sparse_pool: How many chunks BM25 hands on.
         dense_pool: How many chunks the embedding lane hands on.
+        scope_pool: How many each lane hands on inside the scope.
+        code_pool: How many the code lane hands on.
+        hype_pool: How many the lane over hypothetical questions hands on.
+        omnisearch_pool: How many the live scan hands on.
         rerank_pool: How many of the fused list are reranked; the rest follows in its order.
         rrf_k: The constant of reciprocal rank fusion.
         max_per_file: At most so many chunks of one file in the final list, or None.
@@ -41,10 +70,37 @@ class Options(_Strict):
     sparse: bool = True
     dense: bool = True
     dense_search: Literal["exact", "hnsw", "auto"] = "auto"
-    rerank: Literal["none", "late-interaction", "cross-encoder"] = "late-interaction"
+    scope_lanes: bool = False
+    metadata_boost: bool = False
+    boost_weight: Annotated[float, Field(ge=0.0, le=10.0)] = 0.1
+    code_lanes: bool = False
+    code_preset: bool = False
+    hyde: bool = False
+    decompose: bool = False
+    sub_queries: Annotated[int, Field(ge=1, le=8)] = 3
+    rerank: Literal["none", "late-interaction", "cross-encoder", "laya"] = "late-interaction"
+    gate: Literal["none", "rerank-score", "laya"] = "none"
+    gate_threshold: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    gate_scorer: Literal["late-interaction", "cross-encoder", "laya"] | None = None
+    walk: Literal["none", "drawn", "e1e4"] = "none"
+    walk_hops: Annotated[int, Field(ge=1, le=4)] = 2
+    walk_seeds: Annotated[int, Field(ge=0, le=100)] = 5
+    walk_query_seeds: Annotated[int, Field(ge=0, le=100)] = 3
+    walk_pool: Depth = 20
+    generated_mode: Literal["off", "drop", "route"] = "off"
+    routed: bool = False
+    parent_context: bool = False
+    neighbor_context: bool = False
+    hype: bool = False
+    omnisearch: bool = False
+    oracle: Literal["none", "pool", "rerank", "scope", "hyde"] = "none"
     top_k: Depth = 10
     sparse_pool: Depth = 100
     dense_pool: Depth = 100
+    scope_pool: Depth = 50
+    code_pool: Depth = 50
+    hype_pool: Depth = 50
+    omnisearch_pool: Depth = 50
     rerank_pool: Depth = 30
     rrf_k: Annotated[int, Field(ge=1, le=1_000)] = 60
     max_per_file: Depth | None = None
@@ -57,7 +113,46 @@ class Options(_Strict):
         for lane, on, pool in (("sparse", self.sparse, self.sparse_pool), ("dense", self.dense, self.dense_pool)):
             if on and self.top_k > pool:
                 raise ValueError(f"top_k {self.top_k} is more than {lane}_pool {pool} can give: raise {lane}_pool")
+        for wrong, remedy in self._contradictions():
+            if wrong:
+                raise ValueError(remedy)
         return self
+
+    def _contradictions(self) -> Iterator[tuple[bool, str]]:
+        yield self.code_preset and not self.code_lanes, "code_preset aims the code lane: set code_lanes to true too"
+        yield (
+            self.routed and self.generated_mode != "route",
+            "routed follows generated hits: set generated_mode to route too",
+        )
+        yield (
+            self.generated_mode == "route" and not self.routed,
+            "generated_mode route needs the routed lane: set routed to true too",
+        )
+        yield (
+            self.walk != "none" and self.rerank == "none",
+            "a walk's chunks and the search's need one judge: set rerank to other than none",
+        )
+        yield (
+            self.oracle in ("pool", "rerank") and self.rerank == "none",
+            f"oracle {self.oracle} probes the rerank: set rerank to other than none",
+        )
+        yield from self._gate_contradictions()
+
+    def _gate_contradictions(self) -> Iterator[tuple[bool, str]]:
+        """A threshold means nothing without the scale it was set on: logits, cosines and probabilities differ."""
+        if self.gate == "none":
+            return
+        judged = self.rerank if self.gate == "rerank-score" else "laya"
+        yield judged == "none", "gate rerank-score judges by the reranker: set rerank to other than none"
+        yield (
+            self.oracle == "rerank" and self.gate == "rerank-score",
+            "oracle rerank orders without scores, which gate rerank-score would judge: set gate to another",
+        )
+        yield self.gate_threshold is None, "a gate needs gate_threshold"
+        yield (
+            self.gate_scorer != judged,
+            f"gate_threshold was set for {self.gate_scorer or 'no scorer'} but judges {judged}: set gate_scorer to it",
+        )
 
 
 class Chunking(_Strict):
@@ -70,6 +165,47 @@ class Chunking(_Strict):
 
     mode: Literal["passages", "whole"] = "passages"
     max_chars: Annotated[int, Field(ge=100, le=100_000)] = 700
+
+
+class LabelRule(_Strict):
+    """What a path says of its document, where the document does not say it itself.
+
+    Attributes:
+        path: A regular expression, matched from the path's start; its named groups (`course`, `area`) are labels.
+        course: The course, where no group names it.
+        area: The area, where no group names it.
+        kind: The sort of document.
+    """
+
+    path: str
+    course: str = ""
+    area: str = ""
+    kind: str = ""
+
+    @field_validator("path")
+    @classmethod
+    def _compiles(cls, path: str) -> str:
+        try:
+            groups = re.compile(path).groupindex
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ValueError(f"is no regular expression: {error}") from None
+        for group in groups:
+            if group not in ("course", "area"):
+                raise ValueError(f"has a group {group!r}; its groups may be named course and area")
+        return path
+
+
+class Graph(_Strict):
+    """The graph of canvases and links.
+
+    Attributes:
+        enabled: Whether a search walks where its options do not say.
+        edge_types: Sorts of edges to which every walk is limited, or None. A search that asks for a walk is refused
+            under a limit: it would measure something else than its name says.
+    """
+
+    enabled: bool = False
+    edge_types: Annotated[tuple[str, ...], Field(strict=False)] | None = None
 
 
 class Settings(_Strict):
@@ -89,6 +225,11 @@ class Settings(_Strict):
         hnsw_from: Chunks from which on `dense_search: auto` means hnsw.
         token_index_to: Chunks up to which the index holds late interaction's token vectors (about 100 kB a chunk);
             beyond, passages are encoded when they are first reranked.
+        labels: What paths say of their documents; the first rule that matches counts.
+        graph: The graph of canvases and links.
+        pointers: The sidecar that says what generated documents cite, or None.
+        laya: Folder of a checkpoint for `rerank: laya` and `gate: laya`, or None.
+        caches: Whether anything that was computed for one search is kept for another.
         search: The defaults of `search`.
     """
 
@@ -104,6 +245,11 @@ class Settings(_Strict):
     batch_size: Annotated[int, Field(ge=1, le=4_096)] = 32
     hnsw_from: Annotated[int, Field(ge=1)] = 50_000
     token_index_to: Annotated[int, Field(ge=0)] = 5_000
+    labels: Annotated[tuple[LabelRule, ...], Field(strict=False)] = ()
+    graph: Graph = Graph()
+    pointers: str | None = None
+    laya: str | None = None
+    caches: bool = True
     search: Options = Options()
 
 
@@ -156,7 +302,10 @@ def _one(item: Any, model: type[BaseModel]) -> str:
 
 def _fields(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
     for part in path:
-        inner = model.model_fields[str(part)].annotation
+        if isinstance(part, int):  # the place in a list, whose items are of one model
+            continue
+        annotation = model.model_fields[str(part)].annotation
+        inner = next(iter(get_args(annotation)), annotation)
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             model = inner
     return sorted(model.model_fields)

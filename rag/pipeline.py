@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rag.assembly import LANES, RERANKERS, Assembly, need, opened
+from rag.assembly import LANES, PARTS, RERANKERS, Assembly, language_model, need, opened
 from rag.cache import Memo, Meter
-from rag.cutoff import cut
-from rag.errors import ModelMissingError
-from rag.fusion import fuse
-from rag.indexing import Corpus, Indexer
-from rag.options import Settings, load_settings, with_overrides
+from rag.errors import ModelMissingError, OptionError
+from rag.flow import Flow
+from rag.indexing import Indexer
+from rag.options import Options, Settings, load_settings, with_overrides
 from rag.progress import Progress
-from rag.records import Chunk, Ranking, SearchResult
-from rag.rerank import rerank
-from rag.stages import Request
+from rag.records import SearchResult
 from rag.store import Store
 from rag.text import digest
 
@@ -26,9 +22,10 @@ if TYPE_CHECKING:
 
     from rag.cross_encoder import PairModel
     from rag.models import Model
-    from rag.stages import Encoder, Lane, Reranker
+    from rag.stages import Encoder, Lane, Llm, Oracle, Reranker
 
-_REMEMBERED = 4_000  # stage results kept in memory
+_REMEMBERED = 2_000  # stage results kept in memory, up to some 25 kB each
+_SHOWN = 20_000  # chunks of reported rankings kept in memory
 
 
 class RagPipeline:
@@ -41,6 +38,8 @@ class RagPipeline:
         around: A context in which builds run, for hosts that capture output.
         encoder: Loads the embedding model; the default is sentence-transformers.
         pair_model: Loads the cross-encoder; the default is sentence-transformers.
+        llm: The language model of `hyde`, `decompose` and `hype`, or None.
+        oracle: What is known of golden questions, for the probes, or None.
         lanes: Makers of the lanes by the option that switches each on.
         rerankers: Makers of the rerankers by their value of the option `rerank`.
     """
@@ -54,6 +53,8 @@ class RagPipeline:
         around: Callable[[], AbstractContextManager[Any]] = nullcontext,
         encoder: Callable[[Model], Encoder] | None = None,
         pair_model: Callable[[Model], PairModel] | None = None,
+        llm: Llm | None = None,
+        oracle: Oracle | None = None,
         lanes: Mapping[str, Callable[[Assembly], Lane]] = LANES,
         rerankers: Mapping[str, Callable[[Assembly], Reranker]] = RERANKERS,
     ) -> None:
@@ -61,11 +62,21 @@ class RagPipeline:
         state = root / settings.state
         progress = Progress(quiet=quiet)
         store = Store(state / "index", refuse=settings.stale == "refuse", progress=progress, around=around)
-        self._parts = Assembly(settings, Indexer(settings, root, store, progress), state / "cache", encoder, pair_model)
-        self._memo = Memo(_REMEMBERED)
-        self._makers: dict[str, Callable[[Assembly], Any]] = {**lanes, **rerankers}
-        self._lanes = tuple(lanes)
+        indexer = Indexer(settings, root, store, progress)
+        self._parts = Assembly(settings, indexer, root, encoder, pair_model, llm)
+        self._oracle = oracle
+        self._memo = Memo(_REMEMBERED if settings.caches else 0)
+        self._shown = Memo(_SHOWN if settings.caches else 0)
+        self._makers: dict[str, Callable[[Assembly], Any]] = {**PARTS, **lanes, **rerankers}
         self._opened: dict[str, Any] = {}
+
+    @property
+    def _defaults(self) -> Options:
+        """What a search is told that says nothing."""
+        search = self.settings.search
+        if self.settings.graph.enabled and search.walk == "none":
+            return search.model_copy(update={"walk": "e1e4"})
+        return search
 
     def search(self, query: str, /, **overrides: Any) -> SearchResult:
         """Rank chunks for a question; a blank question is never searched and gives an empty ranking.
@@ -74,37 +85,13 @@ class RagPipeline:
             OptionError: An override is unknown, out of range, or asks for something that is not installed.
             RagError: The corpus holds nothing, or its index is stale and must not be rebuilt.
         """
-        options = with_overrides(self.settings.search, overrides)
+        options = with_overrides(self._defaults, overrides)
         if not query.strip():
             return SearchResult(())
         meter = Meter(self._memo)
         corpus = self._parts.corpus.get(meter)
-        request = Request(query, options)
-        found = self._retrieve(request, meter)
-        stages = dict(found)
-        ranking = next(iter(found.values()))
-        if len(found) > 1:
-            with meter.timed("fusion"):
-                ranking = stages["fusion"] = fuse(list(found.values()), options.rrf_k)
-        if options.rerank != "none":
-            reranker: Reranker = self._stage(options.rerank, meter)
-            ranking = stages["rerank"] = rerank(request, ranking, corpus.chunks, reranker, meter)
-        with meter.timed("cut"):
-            ranking = stages["cut"] = cut(ranking, corpus.chunks, options.top_k, options.max_per_file)
-            chunks = _chunks(ranking, corpus)
-        return SearchResult(
-            chunks=chunks,
-            timings={**meter.timings, "search": sum(meter.timings.values())},
-            lanes_run=tuple(found),
-            cold=meter.cold,
-            cached=tuple(meter.cached),
-            stages={name: _chunks(part, corpus) for name, part in stages.items()},
-        )
-
-    def _retrieve(self, request: Request, meter: Meter) -> dict[str, Ranking]:
-        """What each lane that is on finds, in the order in which fusion sees them."""
-        on = [name for name in self._lanes if getattr(request.options, name)]
-        return {name: self._stage(name, meter).search(request, meter) for name in on}
+        flow = Flow(query, options, corpus, lambda name: self._stage(name, meter), meter, self._shown, self._oracle)
+        return flow.run()
 
     def _stage(self, name: str, meter: Meter) -> Any:
         """A lane or reranker, made when a search first uses it: that imports its libraries and may hash its model."""
@@ -119,15 +106,32 @@ class RagPipeline:
         Raises:
             OptionError: As `search` would.
         """
-        options = with_overrides(self.settings.search, overrides)
-        if options.dense or options.rerank != "none":
+        self._check(with_overrides(self._defaults, overrides))
+
+    def _check(self, options: Options) -> None:
+        """One line a requirement; nothing is loaded."""
+        parts = self._parts
+        if options.dense or options.hype or options.rerank != "none":
             need("sentence-transformers", "a dense lane or reranker")
-        if options.dense or options.rerank == "late-interaction":
-            _ = self._parts.model
+        if options.dense or options.hype or options.rerank == "late-interaction":
+            _ = parts.model
         if options.dense and options.dense_search == "hnsw":
             need("hnswlib", "dense_search 'hnsw'")
         if options.rerank == "cross-encoder":
-            _ = self._parts.cross_encoder
+            _ = parts.cross_encoder
+        if "laya" in (options.rerank, options.gate):
+            _ = parts.laya
+        if (options.hyde and options.dense) or options.decompose or options.hype:
+            language_model(parts)
+        if options.generated_mode == "route":
+            self._stage("pointers", Meter(self._memo))
+        if options.walk != "none" and self.settings.graph.edge_types is not None:
+            raise OptionError(
+                f"graph.edge_types limits walks to {', '.join(self.settings.graph.edge_types)}, so that walk "
+                f"{options.walk!r} would not measure what its name says: remove edge_types from the settings"
+            )
+        if options.oracle != "none" and self._oracle is None:
+            raise OptionError(f"oracle {options.oracle!r} needs the gold: hand RagPipeline an oracle")
 
     def warm(self, **overrides: Any) -> None:
         """Build and load what a search with these overrides needs.
@@ -167,6 +171,7 @@ class RagPipeline:
         """What the parts of the index that have been opened say of themselves.
 
         `vectors`: dimension, how many chunks are longer than the model reads. `hnsw`: recall@10 against exact search.
+        `graph`: edges of each sort, and what led nowhere.
         """
         return {name: dict(facts) for name, facts in sorted(self._parts.facts.items())}
 
@@ -178,7 +183,3 @@ def from_config(path: Path, root: Path, **arguments: Any) -> RagPipeline:
         SettingsError: The file cannot be read, or a value in it is wrong.
     """
     return RagPipeline(load_settings(path), root, **arguments)
-
-
-def _chunks(ranking: Ranking, corpus: Corpus) -> tuple[Chunk, ...]:
-    return tuple(replace(corpus.chunks[position], score=score) for position, score in ranking)

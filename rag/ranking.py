@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag.records import Ranking, Scored
+from rag.records import Chunk, Ranking, Scored
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+    from rag.cache import Memo
 
 
 def order(positions: NDArray[np.intp], scores: NDArray[np.floating], tolerance: float) -> NDArray[np.intp]:
@@ -32,6 +37,34 @@ def top(scores: NDArray[np.floating], k: int, tolerance: float, among: NDArray[n
     chosen = order(positions, values, tolerance)[:k]
     pairs = zip(positions[chosen].tolist(), values[chosen].tolist(), strict=True)
     return tuple(Scored(position, score) for position, score in pairs)
+
+
+class Same:
+    """A ranking as a part of a cache key: equal by its values, hashed by its ends.
+
+    Hashing every score would cost more than what is looked up; comparing a ranking with itself costs nothing.
+    """
+
+    __slots__ = ("_hash", "_ranking")
+
+    def __init__(self, ranking: Ranking) -> None:
+        self._ranking = ranking
+        self._hash = hash((len(ranking), *ranking[:1], *ranking[-1:]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and (self._ranking is other._ranking or self._ranking == other._ranking)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+def shown(ranking: Ranking, chunks: Sequence[Chunk], memo: Memo) -> tuple[Chunk, ...]:
+    """The chunks of a ranking with their scores, made once: the arms of a question share most of their rankings."""
+    known: tuple[Chunk, ...] | None = memo.get(Same(ranking))
+    if known is None:
+        known = tuple(replace(chunks[position], score=score) for position, score in ranking)
+        memo.put(Same(ranking), known, weight=1 + len(known))
+    return known
 
 
 def _contenders(scores: NDArray[np.floating], k: int, tolerance: float) -> NDArray[np.intp]:

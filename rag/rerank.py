@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from rag.ranking import order
 from rag.records import Chunk, Ranking, Scored
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rag.cache import Meter
     from rag.stages import Request, Reranker
@@ -20,14 +21,28 @@ TIES = 1e-6
 """Scores that differ by less come from batch sizes and machines, not from the passages."""
 
 
-def rerank(request: Request, ranking: Ranking, chunks: Sequence[Chunk], reranker: Reranker, meter: Meter) -> Ranking:
-    """The first `rerank_pool` of the ranking by the reranker's scores; what lies behind them follows as it was."""
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """What a rerank made of a ranking.
+
+    Attributes:
+        ranking: The reordered head, then what lay behind it.
+        scores: The reranker's own score of each position of the head, whatever the ranking's scores are.
+    """
+
+    ranking: Ranking
+    scores: Mapping[int, float]
+
+
+def rerank(request: Request, ranking: Ranking, chunks: Sequence[Chunk], reranker: Reranker, meter: Meter) -> Reranked:
+    """The head of the ranking, as long as the request's pool, by the reranker's scores; the rest follows as it was."""
     options = request.options
-    head, rest = ranking[: options.rerank_pool], ranking[options.rerank_pool :]
+    head, rest = ranking[: request.pool], ranking[request.pool :]
     scores = reranker.scores(request.text, [chunks[scored.position].indexed_text for scored in head], meter)
     positions = np.array([scored.position for scored in head], dtype=np.intp)
     best = order(positions, np.array(scores, dtype=np.float64), TIES)
     reordered = tuple(Scored(int(positions[index]), scores[index]) for index in best)
+    own = dict(reordered)
     if reranker.fuses and options.fuse_rerank:
         reordered = fuse([head, reordered], options.rrf_k)
-    return reordered + rest
+    return Reranked(reordered + rest, own)

@@ -13,11 +13,13 @@ from rag.records import Finding
 from rag.text import digest_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
-def scan(corpus: Path) -> tuple[dict[str, tuple[Path, str]], list[Finding]]:
-    """Files that have a reader, by their path below the corpus, with path and sha256; and what was passed over.
+def scan(
+    corpus: Path, wanted: Callable[[str], object] = reader_for
+) -> tuple[dict[str, tuple[Path, str]], list[Finding]]:
+    """Files that are wanted by name, by their path below the corpus, with path and sha256; and what was passed over.
 
     Hidden files and folders are not looked at. A link to a folder, or out of the corpus, is not followed. Content
     counts, times do not.
@@ -30,7 +32,7 @@ def scan(corpus: Path) -> tuple[dict[str, tuple[Path, str]], list[Finding]]:
     files: dict[str, tuple[Path, str]] = {}
     findings: list[Finding] = []
     home = corpus.resolve()
-    for path in sorted(_walk(corpus, findings), key=lambda path: path.relative_to(corpus).as_posix()):
+    for path in sorted(_walk(corpus, wanted, findings), key=lambda path: path.relative_to(corpus).as_posix()):
         name = path.relative_to(corpus).as_posix()
         complaint = _complaint(path, name, home)
         if complaint is not None:
@@ -46,8 +48,8 @@ def scan(corpus: Path) -> tuple[dict[str, tuple[Path, str]], list[Finding]]:
     return files, findings
 
 
-def _walk(corpus: Path, findings: list[Finding]) -> Iterator[Path]:
-    """Files with a reader; folders that cannot be entered become findings, since the walk itself passes them over."""
+def _walk(corpus: Path, wanted: Callable[[str], object], findings: list[Finding]) -> Iterator[Path]:
+    """Files that are wanted; folders that cannot be entered become findings, since the walk itself passes them over."""
 
     def unreadable(error: OSError) -> None:
         name = Path(error.filename).relative_to(corpus).as_posix()
@@ -59,7 +61,7 @@ def _walk(corpus: Path, findings: list[Finding]) -> Iterator[Path]:
             if (linked := Path(parent, name)).is_symlink():
                 shown = _shown(linked.relative_to(corpus).as_posix())
                 findings.append(Finding(shown, "skipped", "a link to a folder"))
-        yield from (Path(parent, name) for name in names if not name.startswith(".") and reader_for(name) is not None)
+        yield from (Path(parent, name) for name in names if not name.startswith(".") and wanted(name))
 
 
 def _complaint(path: Path, name: str, home: Path) -> str | None:

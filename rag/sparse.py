@@ -74,13 +74,16 @@ class Bm25:
         postings = self._postings(tokens)
         return np.zeros(self._chunks) if postings is None else self._sum(*postings)
 
-    def search(self, tokens: Sequence[str], k: int) -> Ranking:
-        """The best `k` of the chunks that hold a token; none where no chunk does."""
+    def search(self, tokens: Sequence[str], k: int, among: NDArray[np.intp] | None = None) -> Ranking:
+        """The best `k` of the chunks that hold a token, of all or of some positions; none where no chunk does."""
         postings = self._postings(tokens)
         if postings is None:
             return ()
         positions, weights = postings
         scores = self._sum(positions, weights)
+        if among is not None:
+            held = np.intersect1d(positions, among)
+            return top(scores[held], k, TIES, among=held)
         if not self._positive:  # a tiny corpus: a match may weigh nothing, or less
             held = np.unique(positions)
             return top(scores[held], k, TIES, among=held)
@@ -147,9 +150,17 @@ def _inverse_frequencies(held_by: list[int], chunks: int) -> list[float]:
 
 
 class Sparse:
-    """The lane that the factor `sparse` switches on."""
+    """BM25 as a lane: over all chunks by words, or over code by identifiers.
 
-    def __init__(self, index: Lazy[Bm25], tokenize: Tokenizer, key: str) -> None:
+    Args:
+        index: The matrix.
+        tokenize: Makes terms of a question as they were made of the chunks.
+        key: Digest of what is indexed, for the cache.
+        name: The stage that its time is charged to.
+    """
+
+    def __init__(self, index: Lazy[Bm25], tokenize: Tokenizer, key: str, name: str = "sparse") -> None:
+        self._name = name
         self._index = index
         self._tokenize = tokenize
         self._key = key
@@ -157,5 +168,7 @@ class Sparse:
     def search(self, request: Request, meter: Meter) -> Ranking:
         """BM25's best chunks; none for a text without an indexed term."""
         index = self._index.get(meter)
-        query, pool = request.text, request.options.sparse_pool
-        return meter.stage("sparse", (self._key, pool, query), lambda: index.search(self._tokenize(query), pool))
+        query, pool, scope = request.text, request.pool, request.scope
+        among = None if scope is None else scope.positions
+        key = (self._key, pool, request.scope_name, query)
+        return meter.stage(self._name, key, lambda: index.search(self._tokenize(query), pool, among))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,7 +14,20 @@ if TYPE_CHECKING:
 
     from rag.cache import Meter
     from rag.options import Options
-    from rag.records import Ranking
+    from rag.records import Chunk, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Chunks among which a lane may search.
+
+    Attributes:
+        name: Tells it from every other scope of the same corpus, for cache keys.
+        positions: Their positions in the index, ascending.
+    """
+
+    name: str
+    positions: NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +35,28 @@ class Request:
     """What a lane is asked.
 
     Attributes:
-        text: The question, or a part of it.
+        text: The question, a part of it, or a draft of its answer.
+        pool: How many chunks the lane may hand on.
         options: The options of the search.
+        scope: Where it may search; None for everywhere.
     """
 
     text: str
+    pool: int
     options: Options
+    scope: Scope | None = None
+
+    @property
+    def scope_name(self) -> str:
+        """For cache keys; empty for everywhere."""
+        return self.scope.name if self.scope else ""
 
 
 class Lane(Protocol):
-    """Finds chunks for a question. Its name is the option that switches it on, and stands in timings and stages."""
+    """Finds chunks for a text, within the request's scope and no more of them than its pool."""
 
     def search(self, request: Request, meter: Meter) -> Ranking:
-        """Positions in the index, best first, at most the lane's pool; none for a blank text."""
+        """Positions in the index, best first; none for a blank text, fewer than the pool where fewer exist."""
 
 
 class Reranker(Protocol):
@@ -75,3 +98,40 @@ class Neighbours(Protocol):
 
     def nearest(self, vector: NDArray[np.float32], k: int) -> NDArray[np.intp]:
         """Positions of about the `k` nearest, fewer where fewer exist, in no particular order."""
+
+
+class Llm(Protocol):
+    """The one seam to a language model.
+
+    One that writes down what it cannot answer, so that it is answered later, may say so by `records = True`: the build
+    of an index then asks for everything that it needs before it gives up.
+
+    Attributes:
+        model: The label under which its answers are kept.
+        source: Where answers come from, for cache keys: it differs where they may differ for one label.
+    """
+
+    model: str
+    source: str
+
+    def complete(self, system: str, user: str) -> str:
+        """The completion; raises whatever says that there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What an oracle knows of a question; only the probes may ask.
+
+    Attributes:
+        sources: How many required sources there are.
+        satisfied: Indexes of the required sources that a chunk satisfies.
+        course: The course that the question is about, or empty.
+    """
+
+    sources: int
+    satisfied: Callable[[Chunk], frozenset[int]]
+    course: str = ""
+
+
+Oracle = Callable[[str], "Gold | None"]
+"""A question's text to what is known of it; None for a question that is not among the golden ones."""

@@ -24,7 +24,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 # Scripts whose words are not set apart by spaces, and Hangul, where particles cling to the word: Lucene's
 # CJKBigramFilter pairs the same characters. First words of Unicode names, so that no table has to be kept.
 _PAIRED = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "YI", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
-_JOINERS = frozenset("\u200c\u200d\u00ad\u2060")
+JOINERS = frozenset("\u200c\u200d\u00ad\u2060")
 
 
 def clean(text: str) -> str:
@@ -89,7 +89,7 @@ def _pairs(run: list[str]) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def _kind(character: str) -> str:
-    if character in _JOINERS:
+    if character in JOINERS:
         return "joiner"
     category = unicodedata.category(character)
     if category.startswith("M"):

@@ -7,7 +7,7 @@ import itertools
 import re
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -20,19 +20,18 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-METADATA = ("area", "course", "kind", "title")
+METADATA = ("area", "course", "generated", "kind", "title")
 _SCALARS = (str, int, float, dt.date)
+_BACKTICKS = re.compile(r"(?<!\\)`+")
 _MATH = re.compile(r"^ {0,3}\$\$[^$]*$")
 
 
 def read_markdown(file: str, data: bytes) -> list[Document]:
     """One document with a passage a section; heading texts stand as they are written, without closing `#`s."""
     findings: list[Finding] = []
-    try:
-        text = clean(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        text = clean(data.decode("latin-1"))
-        findings.append(Finding(file, "fallback", f"not UTF-8 ({error.reason} at byte {error.start}); read as Latin-1"))
+    text, complaint = _decoded(data)
+    if complaint:
+        findings.append(Finding(file, "fallback", complaint))
     lines = text.split("\n")
     end = _front_matter_end(lines)
     metadata, complaint = _front_matter("\n".join(lines[1 : end - 1])) if end else ({}, None)
@@ -41,6 +40,50 @@ def read_markdown(file: str, data: bytes) -> list[Document]:
     lines[:end] = [""] * end
     title = metadata.get("title") or PurePosixPath(file).stem
     return [Document(file, title, tuple(_passages(lines)), metadata, tuple(findings))]
+
+
+def prose(data: bytes) -> str:
+    """Where a note can hold links: its text with its front matter, but without its code and its display formulas."""
+    text, _ = _decoded(data)
+    lines = text.split("\n")
+    end = _front_matter_end(lines)
+    body = _without_math([""] * end + lines[end:])
+    for token in _parser().parse("\n".join(body)):
+        if token.type in ("fence", "code_block") and token.map is not None:
+            start, stop = token.map
+            body[start:stop] = [""] * (stop - start)
+    return "\n".join(lines[:end] + _without_code_spans("\n".join(body[end:])).split("\n"))
+
+
+def _without_code_spans(text: str) -> str:
+    """Code spans blanked: from a run of backticks to the next of the same length, within a paragraph."""
+    kept: list[str] = []
+    for paragraph in re.split(r"(\n\s*\n)", text):
+        runs = [match.span() for match in _BACKTICKS.finditer(paragraph)]
+        closers: dict[int, list[int]] = {}
+        for number in reversed(range(len(runs))):
+            closers.setdefault(runs[number][1] - runs[number][0], []).append(number)
+        done = number = 0
+        while number < len(runs):
+            same = closers[runs[number][1] - runs[number][0]]
+            while same and same[-1] <= number:
+                same.pop()
+            if same:
+                kept.append(paragraph[done : runs[number][0]])
+                number = same[-1]
+                done = runs[number][1]
+            number += 1
+        kept.append(paragraph[done:])
+    return "".join(kept)
+
+
+def _decoded(data: bytes) -> tuple[str, str | None]:
+    """The text, and what is wrong with its bytes."""
+    try:
+        return clean(data.decode("utf-8-sig")), None
+    except UnicodeDecodeError as error:
+        complaint = f"not UTF-8 ({error.reason} at byte {error.start}); read as Latin-1"
+        return clean(data.decode("latin-1")), complaint
 
 
 def _front_matter_end(lines: list[str]) -> int:
@@ -53,15 +96,29 @@ def _front_matter_end(lines: list[str]) -> int:
     return 0
 
 
+def front_matter(data: bytes) -> dict[str, Any]:
+    """The fields of a note's front matter as YAML has them; none where there is none, or where it cannot be read."""
+    text, _ = _decoded(data)
+    lines = text.split("\n")
+    end = _front_matter_end(lines)
+    return _fields("\n".join(lines[1 : end - 1]))[0] if end else {}
+
+
 def _front_matter(text: str) -> tuple[dict[str, str], str | None]:
+    fields, complaint = _fields(text)
+    # Lists and mappings are no names; through aliases they may be as large as memory.
+    names = {key: str(value) for key in METADATA if isinstance(value := fields.get(key), _SCALARS) and value != ""}
+    return names, complaint
+
+
+def _fields(text: str) -> tuple[dict[str, Any], str | None]:
     try:
         fields = yaml.safe_load(text)
     except Exception as error:  # noqa: BLE001 tags such as !!int make PyYAML raise nearly anything
         return {}, f"its front matter is no YAML ({str(error).partition(chr(10))[0] or type(error).__name__}); left out"
     if not isinstance(fields, dict):
         return {}, None if fields is None else "its front matter is no mapping; left out"
-    # Lists and mappings are no names; through aliases they may be as large as memory.
-    return {key: str(value) for key in METADATA if isinstance(value := fields.get(key), _SCALARS) and value != ""}, None
+    return fields, None
 
 
 def _passages(lines: list[str]) -> Iterator[Passage]:

@@ -16,6 +16,9 @@ from rag.text import unicode_tokens
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+OWN = ("pair_model", "lanes", "rerankers", "llm", "oracle")
+"""Arguments of `RagPipeline` that are no settings."""
+
 
 class HashEncoder:
     """Each word is a fixed unit vector, a text the normalised sum: texts that share words are near each other."""
@@ -60,6 +63,30 @@ class HashEncoder:
         return unicode_tokens(text) or ["(nothing)"]
 
 
+class ScriptedLlm:
+    """Answers the prompts that hold a key of its table; of any other it says that it has no answer."""
+
+    def __init__(self, answers, model="scripted", source="table"):
+        self.answers = answers
+        self.model = model
+        self.source = source
+        self.asked = []
+
+    def complete(self, system, user):
+        self.asked.append((system, user))
+        for part, answer in self.answers.items():
+            if part in user:
+                if isinstance(answer, BaseException):
+                    raise answer
+                return answer
+        raise LookupError(f"no answer to {user!r}")
+
+
+@pytest.fixture
+def scripted():
+    return ScriptedLlm
+
+
 @pytest.fixture
 def encoder():
     return HashEncoder()
@@ -85,7 +112,7 @@ def pipeline(tmp_path, encoder):
 
     def make(**settings):
         arguments = {"search": {"rerank": "none"}} | settings
-        own = {key: arguments.pop(key) for key in ("pair_model", "lanes", "rerankers") if key in arguments}
+        own = {key: arguments.pop(key) for key in OWN if key in arguments}
         return RagPipeline(Settings.model_validate(arguments), tmp_path, quiet=True, encoder=lambda _: encoder, **own)
 
     return make

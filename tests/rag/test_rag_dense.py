@@ -10,6 +10,7 @@ import pytest
 
 from rag.cache import Lazy, Memo, Meter
 from rag.dense import Dense, approximate, exact
+from rag.embedding import QuestionVectors
 from rag.errors import ModelMissingError
 from rag.hnsw import Hnsw
 from rag.options import Options, Settings
@@ -211,8 +212,14 @@ def test_auto_means_hnsw_from_the_threshold_on(encoder):
         return Hnsw.build(vectors)
 
     for threshold, expected in ((11, 0), (10, 1)):
-        lane = Dense(Lazy(lambda: vectors), Lazy(graph), Lazy(lambda: encoder), ("index", f"m{threshold}"), threshold)
-        lane.search(Request("word", Options(dense_search="auto")), Meter(Memo(10)))
+        lane = Dense(
+            Lazy(lambda: vectors),
+            Lazy(graph),
+            QuestionVectors(Lazy(lambda: encoder), "m"),
+            ("index", f"m{threshold}"),
+            threshold,
+        )
+        lane.search(Request("word", 10, Options(dense_search="auto")), Meter(Memo(10)))
         assert len(opened) == expected
 
 

@@ -216,7 +216,7 @@ def test_token_vectors_that_are_lost_are_made_again_and_no_search_pays_for_them(
     import sqlite3
 
     write(NOTES)
-    options = {"search": {"rerank": "late-interaction"}}
+    options = {"caches": False, "search": {"rerank": "late-interaction"}}
     expected = pipeline(**options).search(QUERY)
     cache = tmp_path / ".ragbench" / "cache" / "tokens.sqlite"
     if loss == "removed":

@@ -7,7 +7,7 @@ import pytest
 
 from rag.cache import DiskCache, Lazy, Memo, Meter, PairScores
 from rag.cross_encoder import CrossEncoderRerank
-from rag.embedding import TokenCache
+from rag.embedding import QuestionVectors, TokenCache
 from rag.errors import ModelMissingError, RagError
 from rag.late_interaction import LateInteraction
 
@@ -19,7 +19,8 @@ def meter():
 @pytest.fixture
 def late(tmp_path, encoder):
     passages = TokenCache(DiskCache(tmp_path / "tokens.sqlite"), "model")
-    return LateInteraction(Lazy(lambda: encoder), Lazy(lambda: passages), "model", PairScores())
+    questions = QuestionVectors(Lazy(lambda: encoder), "model")
+    return LateInteraction(Lazy(lambda: encoder), questions, Lazy(lambda: passages), "model", PairScores())
 
 
 class LengthModel:
