@@ -100,7 +100,7 @@ def _path(typed: Path | None, name: str, project: Project) -> Path:
 
 
 def add_validate(subparsers: Subparsers) -> None:
-    """`ragbench validate [SETS] [--corpus DIR] [--configs FILE]`."""
+    """`ragbench validate [SETS] [--corpus DIR] [--configs FILE] [--chunks FILE --encoder-limit N]`."""
     parser = subparsers.add_parser(
         "validate",
         help="check question sets, against a corpus where there is one",
@@ -111,10 +111,24 @@ def add_validate(subparsers: Subparsers) -> None:
         "--corpus", type=Path, metavar="DIR", help="folder of the documents (default: ini key rag_corpus)"
     )
     parser.add_argument("--configs", type=Path, metavar="FILE", help="configurations (default: golden/configs.yaml)")
+    parser.add_argument(
+        "--chunks",
+        type=Path,
+        metavar="FILE",
+        help="the pipeline's chunks, as JSON lines with `file`, `text` and, where there are any, `pages` and `heading` "
+        "(default: ini key rag_chunks)",
+    )
+    parser.add_argument(
+        "--encoder-limit",
+        metavar="N",
+        help="word pieces that its encoder reads of a chunk: warn of nuggets that stand only beyond them "
+        "(default: ini key rag_encoder_limit)",
+    )
     parser.set_defaults(run=_validate)
 
 
 def _validate(args: argparse.Namespace) -> int:
+    from pytest_ragbench.authoring.encoder_limit import find_limit
     from pytest_ragbench.authoring.validation import validate
 
     project = _project()
@@ -125,6 +139,9 @@ def _validate(args: argparse.Namespace) -> int:
         sets,
         corpus=args.corpus or project.path("rag_corpus"),
         configurations=configs if named or configs.exists() else None,
+        limit=find_limit(
+            args.chunks or project.path("rag_chunks"), args.encoder_limit or project.values.get("rag_encoder_limit")
+        ),
         shown_as=project.shown(sets),
         configurations_shown_as=project.shown(configs),
     )
@@ -256,6 +273,38 @@ def _import(args: argparse.Namespace) -> int:
     return OK
 
 
+def add_fill(subparsers: Subparsers) -> None:
+    """`ragbench fill STORE [--model LABEL] [--live]`."""
+    parser = subparsers.add_parser(
+        "fill",
+        help="move answered prompts into a store of completions",
+        description="Prompts that --rag-llm=record:STORE has noted wait in STORE's pending twin, with their completion "
+        "null. Those that have one by now move into the store; with --live the model that the environment names "
+        "answers the others. Exit status 1 while any are left.",
+    )
+    parser.add_argument("store", type=Path, metavar="STORE", help="the store, as golden/llm/drafts.jsonl")
+    parser.add_argument("--model", metavar="LABEL", help="whose answers these are; a store holds those of one model")
+    parser.add_argument("--live", action="store_true", help="ask the model of RAGBENCH_LLM_MODEL and OPENAI_BASE_URL")
+    parser.set_defaults(run=_fill)
+
+
+def _fill(args: argparse.Namespace) -> int:
+    from pytest_ragbench.llm.filling import fill
+
+    model, ask = args.model, None
+    if args.live:
+        from pytest_ragbench.llm.live import Live, model_of
+
+        asked = model_of()
+        if model not in (None, asked):
+            raise UsageError(f"--model {model} is not the live model {asked}; leave one of the two out")
+        model, ask = asked, Live(asked).complete
+    say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731 - a name for one print
+    filled = fill(args.store, model=model, ask=ask, say=say)
+    print(f"{filled.added} added, {filled.known} known already, {_plural(filled.left, 'prompt')} left")
+    return FOUND if filled.left else OK
+
+
 def add_show(subparsers: Subparsers) -> None:
     """`ragbench show RUN [--question ID [--config NAME]] [--runs-dir DIR]`."""
     parser = subparsers.add_parser(
@@ -307,7 +356,14 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
 
 
-COMMANDS: tuple[Callable[[Subparsers], None], ...] = (add_validate, add_split, add_import, add_show, add_report)
+COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
+    add_validate,
+    add_split,
+    add_import,
+    add_fill,
+    add_show,
+    add_report,
+)
 """In the order of `ragbench --help`."""
 
 

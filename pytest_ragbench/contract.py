@@ -7,7 +7,7 @@ best first. The rest of `SearchResult` is optional; each field unlocks its own a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +36,80 @@ class Chunk:
     text: str = ""
 
 
+class GateReport(TypedDict, total=False):
+    """What a relevance gate did to the ranking. Keys of your own are kept in the row.
+
+    Attributes:
+        scorer: What judged the chunks; thresholds of two scorers are not on one scale.
+        threshold: The score below which a chunk was removed.
+        confidence: How sure the pipeline is of its answer: as a rule the best score before anything was removed; None
+            where there was nothing to judge. Only its order counts, question against question.
+        removed: The chunks that it took out, ranked, in any form that `Pipeline.search` may return.
+    """
+
+    scorer: str
+    threshold: float
+    confidence: float | None
+    removed: Sequence[Any]
+
+
+Addition = TypedDict(
+    "Addition",
+    {"chunk": Any, "edge": str, "hop": int, "from": "str | None", "generated": bool},
+    total=False,
+)
+"""One chunk that a walk brought: `chunk` in any form that `Pipeline.search` may return, the kind of `edge` that led to
+it, how many edges it is away (`hop`), the id of the chunk that it was reached `from`, and whether it is generated."""
+
+
+class WalkReport(TypedDict, total=False):
+    """What a walk over a graph brought. Keys of your own are kept in the row.
+
+    Attributes:
+        search: The ranking that the same search returns without the walk; without it no find can be credited.
+        added: Chunks that the walk brought, whether or not they reached the final ranking. What `search` holds in its
+            first k, and a repeat, is no addition and is left out of the row.
+        query_seeds: Seeds that the walk took from the query itself, beside those that the search found.
+    """
+
+    search: Sequence[Any]
+    added: Sequence[Addition]
+    query_seeds: int
+
+
+class RouteReport(TypedDict, total=False):
+    """What routing decided. Keys of your own are kept in the row; leave out what did not run.
+
+    Attributes:
+        course: The course that it took the question to be about, None where it looked and saw none.
+        area: The area, likewise.
+        kind: The sort of document, likewise.
+        scope: The name of the part of the corpus that was searched apart, None where none was; what follows its last
+            `/` or `:` is held against the course that the question expects.
+        router_hits: Generated chunks that were found and followed.
+        routed: Those of them that led to a primary chunk.
+        unrouted: Those that led to none.
+        targets: Places that they cite.
+        targets_missing: Cited places that are not in the index.
+        new: Chunks that came by this way alone.
+    """
+
+    course: str | None
+    area: str | None
+    kind: str | None
+    scope: str | None
+    router_hits: int
+    routed: int
+    unrouted: int
+    targets: int
+    targets_missing: int
+    new: int
+
+
+ROUTE_COUNTS = ("router_hits", "routed", "unrouted", "targets", "targets_missing", "new")
+"""The counts of a `RouteReport`, in display order."""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """A ranking and what the pipeline chose to report about it.
@@ -46,10 +120,11 @@ class SearchResult:
         lanes_run: Names of the lanes that searched, in order.
         cold: True when this search paid for loading something.
         cached: Names of stages that were answered from a cache (their first, real time stands in `timings`).
-        stages: Stage name to the ranking after it, in pipeline order.
-        gate: What a relevance gate removed.
-        walk: What a graph walk added.
-        route: What routing decided.
+        stages: Stage name to the ranking after it, in pipeline order. The row keeps how long it was, and the rank at
+            which each gold source was first satisfied.
+        gate: What a relevance gate removed: a mapping or an object with the fields of `GateReport`.
+        walk: What a graph walk added: likewise, `WalkReport`.
+        route: What routing decided: likewise, `RouteReport`.
         answer: A generated answer.
         hyde_cache: `hit`, `miss` or None.
     """

@@ -5,6 +5,8 @@ Inert until asked: an unrelated session imports this module and `harness.options
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,8 +14,12 @@ import pytest
 from pytest_ragbench.harness import options
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from pytest_ragbench.harness.rows import RagRow
     from pytest_ragbench.harness.session import BenchSession
+    from pytest_ragbench.llm.seam import Seam
+    from pytest_ragbench.questions.model import Question
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,7 +39,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Wake the bench when this session asks for it."""
     if options.wakes(config):
-        _wake(config).open()
+        with _uncollected():
+            _wake(config).open()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -50,10 +57,34 @@ def rag_pipeline() -> Any:
     raise pytest.UsageError(MISSING_PIPELINE)
 
 
+@pytest.fixture(scope="session")
+def rag_llm(request: pytest.FixtureRequest) -> Seam | None:
+    """What answers prompts, as `--rag-llm` or the ini key `rag_llm` says; None without either."""
+    return _wake(request.config).llm()
+
+
+@pytest.fixture(scope="session")
+def rag_questions(request: pytest.FixtureRequest) -> tuple[Question, ...]:
+    """The questions of the run with their gold: for probes that ask what a pipeline could do, not for pipelines."""
+    return _wake(request.config).questions()
+
+
 @pytest.fixture
 def rag_row(request: pytest.FixtureRequest, rag_pipeline: Any) -> RagRow:
     """The measured row of one golden question under one configuration."""
     return _wake(request.config).measure(request, rag_pipeline)
+
+
+@contextmanager
+def _uncollected() -> Generator[None]:
+    """Load without the garbage collector: it would look through thousands of new objects, none of them garbage."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _wake(config: pytest.Config) -> BenchSession:

@@ -21,7 +21,7 @@ from pytest_ragbench.configurations.designs import factorial_arms, leave_one_out
 from pytest_ragbench.configurations.loading import load_catalogue, missing_off_values
 from pytest_ragbench.configurations.model import Configuration
 from pytest_ragbench.configurations.schema import ArmRecord, CatalogueRecord
-from pytest_ragbench.contract import Chunk, SearchResult
+from pytest_ragbench.contract import ROUTE_COUNTS, Addition, Chunk, GateReport, RouteReport, SearchResult, WalkReport
 from pytest_ragbench.errors import InputError
 from pytest_ragbench.execution.cell import measure
 from pytest_ragbench.harness.options import OPTIONS
@@ -315,10 +315,13 @@ def test_every_key_of_run_json_is_told():
 
 
 def everything(query: str, **overrides: object) -> SearchResult:
-    chunk = Chunk("a.md", id="1", text="x")
-    return SearchResult(
-        [chunk], {"rank": 1.0}, ["sparse"], stages={"rank": [chunk]}, gate=1, walk=1, route=1, answer="a"
-    )
+    chunk, tied = Chunk("a.md", id="1", score=1.0, text="x"), Chunk("b.md", id="2", score=1.0)
+    threshold = overrides.get("threshold", 0.5)
+    gate = GateReport(scorer="late", threshold=threshold, confidence=0.9, removed=[tied])
+    walk = WalkReport(search=[tied], added=[{"chunk": chunk, "edge": "link"}], query_seeds=1)
+    route = RouteReport(course="c", area=None, kind=None, scope="c", **dict.fromkeys(ROUTE_COUNTS, 1))
+    told = {"stages": {"rank": [chunk]}, "gate": gate, "walk": walk, "route": route, "answer": "a"}
+    return SearchResult([chunk, tied], {"rank": 1.0}, ["sparse"], **told)
 
 
 def test_every_key_of_a_row_and_of_a_chunk_is_told():
@@ -326,7 +329,11 @@ def test_every_key_of_a_row_and_of_a_chunk_is_told():
     row = measure(everything, question, Configuration("c", "c"), k=10).row
     text = section(FILES, "`per_query.jsonl`")
     assert first_column(text, "key") == set(row)
-    assert set(row["ranking"][0]) <= spans(text)
+    reports = (row["gate"], row["gate"]["removed"][0], row["walk"], row["walk"]["added"][0], row["stages"]["rank"])
+    for part in (row["ranking"][0], row["route"], *reports):
+        assert set(part) <= spans(text)
+    for report in (GateReport, WalkReport, Addition, RouteReport):
+        assert set(report.__annotations__) <= spans(text)
     assert set(chunk_mapping(Chunk("a.md"))) <= spans(section(FILES, "`chunks.jsonl`"))
 
 
@@ -334,8 +341,14 @@ def small_summary() -> dict:
     """Of two questions under two arms that have everything a row can have."""
     gold = (GoldSource(Locator("a.md"), hop=1),)
     labels = [{"domain": name, "strategy": name, "difficulty": name} for name in ("fact", "explain")]
-    questions = [Question(f"a-000{n}", "?", "s", "T1", gold=gold, **own) for n, own in enumerate(labels, start=1)]
-    configurations = (Configuration("one", "one"), Configuration("two", "two", pairs=("one",)))
+    questions = [
+        Question(f"{prefix}-0001", "?", "s", "T1", gold=gold, expect_course="c", **own)
+        for prefix, own in zip(("rtc", "rtu"), labels, strict=True)
+    ]
+    configurations = (
+        Configuration("one", "one", {"threshold": 0.1}),
+        Configuration("two", "two", {"threshold": 0.2}, pairs=("one",)),
+    )
     rows = RowTable(metric_names())
     for question in questions:
         for configuration in configurations:
@@ -351,6 +364,9 @@ def test_every_key_of_the_summary_is_told():
     assert first_column(text, "key of a comparison") == set(results["paired"]["one"]["hit@1"])
     assert {"_set", *results["by_suite"]["s"]["_set"], *results["set"], *results["rows"]} <= spans(text)
     assert {*results["overall"]["hit@1"], *results["page_span"]} <= spans(text)
+    gate, walk, route = results["gate"], results["walk"], results["route"]
+    assert {*gate, *gate["risk_coverage"], *walk, *walk["generated"], *walk["controls"], *route} <= spans(text)
+    assert {*results["by_prefix"]["rtc"], *route["scope"], *summary["attribution"]["sweeps"][0]} <= spans(text)
     latency = summary["latency"]["two"]
     assert {*summary, *latency["search"], *latency["_rows"], "_rows", *summary["attribution"]} <= spans(text)
 
@@ -460,15 +476,18 @@ def pytest_flags(request):
     return set(request.config._parser.optparser._option_string_actions)
 
 
-FOREIGN = {"--check", "--porcelain"}
-"""Flags of ruff and git."""
+FOREIGN = {"--check", "--porcelain", "--local-dir"}
+"""Flags of ruff, git and hf."""
+LAYA = {"--data", "--eval", "--base", "--out", "--loss", "--epochs", "--micro-batch", "--grad-accum", "--seed"}
+LAYA |= {"--dry-run", "--freeze-encoder"}
+"""Flags of laya-train; tests/rag/test_rag_laya.py holds them against the package."""
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_flag_that_is_mentioned_exists(name, pytest_flags):
     text = "\n".join([*spans(TEXTS[name]), *(block for _, block in FENCE.findall(TEXTS[name]))])
     flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z](?![\w*-])", text))
-    assert not flags - pytest_flags - RAGBENCH_FLAGS - FOREIGN
+    assert not flags - pytest_flags - RAGBENCH_FLAGS - FOREIGN - LAYA
     assert {flag for flag in flags if flag.startswith("--rag-")} <= pytest_flags
 
 

@@ -64,15 +64,19 @@ class Cells:
         ids = [question.id for question in self.questions]
         answerable = np.array([question.answerable for question in self.questions], dtype=np.bool_)
         self.arms: dict[str, Arm] = {}
+        self._metrics: dict[str, NDArray[np.float64]] = {}
         for configuration in plan.configurations:
             slots = table.slots(ids, configuration.name)
-            scored = answerable & table.has_metrics(slots)
+            values = table.metrics(slots)
+            scored = answerable & ~np.isnan(values).all(axis=1)  # absent, errored and unanswerable cells are not
+            values[~scored] = np.nan
             self.arms[configuration.name] = Arm(slots, table.flagged(slots, ERRORED), scored)
+            self._metrics[configuration.name] = np.ascontiguousarray(quantise(values).T)
 
     def metric(self, configuration: str, column: int) -> NDArray[np.float64]:
         """Quantised values of one metric under one configuration, `(n_questions,)`; NaN where it does not count."""
-        arm = self.arms[configuration]
-        return quantise(np.where(arm.scored, self.table.metrics(arm.slots, column), np.nan))
+        values: NDArray[np.float64] = self._metrics[configuration][column]
+        return values
 
     def clusters(self, questions: NDArray[np.intp]) -> Clusters:
         """The clusters of some of the questions."""

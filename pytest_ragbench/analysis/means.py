@@ -10,7 +10,7 @@ from pytest_ragbench.analysis.cells import blocks
 from pytest_ragbench.canonical import number, quantise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -32,7 +32,7 @@ GROUPINGS: dict[str, Callable[[Question], str | None]] = {
 
 def overall(cells: Cells) -> dict[str, dict[str, Any]]:
     """Configuration -> metric -> `{mean, low, high, n}` over all questions."""
-    return _metric_means(cells, np.ones(len(cells.questions), dtype=np.bool_))
+    return metric_means(cells, np.ones(len(cells.questions), dtype=np.bool_))
 
 
 def grouped(cells: Cells, group_of: Callable[[Question], str | None]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -41,7 +41,7 @@ def grouped(cells: Cells, group_of: Callable[[Question], str | None]) -> dict[st
     found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in cells.arms}
     for group in sorted({group for group in groups if group is not None}):
         members = np.array([other == group for other in groups], dtype=np.bool_)
-        for configuration, means in _metric_means(cells, members).items():
+        for configuration, means in metric_means(cells, members).items():
             found[configuration][group] = means
     return found
 
@@ -86,7 +86,8 @@ def _hop_masks(question: Question) -> dict[int, int]:
     return masks
 
 
-def _metric_means(cells: Cells, members: NDArray[np.bool_]) -> dict[str, dict[str, Any]]:
+def metric_means(cells: Cells, members: NDArray[np.bool_]) -> dict[str, dict[str, Any]]:
+    """Configuration -> metric -> `{mean, low, high, n}` over some of the questions, `(n_questions,)`."""
     names = cells.table.metric_names
 
     def values(key: tuple[str, int]) -> NDArray[np.float64]:
@@ -96,18 +97,41 @@ def _metric_means(cells: Cells, members: NDArray[np.bool_]) -> dict[str, dict[st
     return {name: {metric: means[name, column] for column, metric in enumerate(names)} for name in cells.arms}
 
 
-def _means(cells: Cells, keys: Iterable[Key], fetch: Callable[[Key], NDArray[np.float64]]) -> dict[Key, dict[str, Any]]:
+def means_of(cells: Cells, columns: Mapping[Key, NDArray[np.float64]]) -> dict[Key, dict[str, Any]]:
+    """`{mean, low, high, n}` of columns of any size, `(n_questions,)` each, NaN where a question does not count.
+
+    A column is divided by a power of two, which rounds nothing, so that sums of large counts stay exact too.
+    """
+    scales = {key: _scale(values) for key, values in columns.items()}
+    return _means(cells, columns, lambda key: quantise(columns[key] / scales[key]), scales)
+
+
+def _scale(values: NDArray[np.float64]) -> float:
+    largest = float(np.nanmax(np.abs(values), initial=1.0))
+    return float(2.0 ** np.ceil(np.log2(max(largest, 1.0))))
+
+
+def _means(
+    cells: Cells,
+    keys: Iterable[Key],
+    fetch: Callable[[Key], NDArray[np.float64]],
+    scales: Mapping[Key, float] | None = None,
+) -> dict[Key, dict[str, Any]]:
+    alike: dict[tuple[bytes, float], list[Key]] = {}  # `hit` and `recall` of one source, say: resampled once
+    for key in keys:
+        alike.setdefault((fetch(key).tobytes(), 1.0 if scales is None else scales[key]), []).append(key)
     found: dict[Key, dict[str, Any]] = {}
-    for questions, columns, values in blocks(keys, fetch):
+    for questions, columns, values in blocks([same[0] for same in alike.values()], fetch):
         if not questions.size:
             found.update((key, {"mean": None, "low": None, "high": None, "n": 0}) for key in columns)
             continue
         estimates = cells.resamples(questions).estimate(values, cells.plan.confidence)
         for place, key in enumerate(columns):
+            scale = 1.0 if scales is None else scales[key]
             found[key] = {
-                "mean": number(estimates.mean[place]),
-                "low": number(estimates.low[place]),
-                "high": number(estimates.high[place]),
+                "mean": number(estimates.mean[place] * scale),
+                "low": number(estimates.low[place] * scale),
+                "high": number(estimates.high[place] * scale),
                 "n": int(questions.size),
             }
-    return found
+    return {key: dict(found[same[0]]) for same in alike.values() for key in same}

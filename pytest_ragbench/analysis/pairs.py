@@ -13,6 +13,8 @@ from pytest_ragbench.statistics.paired import Comparison, compare
 from pytest_ragbench.statistics.significance import holm
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from numpy.typing import NDArray
 
     from pytest_ragbench.analysis.cells import Cells
@@ -41,24 +43,36 @@ def families(plan: Plan) -> dict[str, list[frozenset[str]]]:
 
 def paired(cells: Cells) -> Paired:
     """Every declared pair, metric by metric, the delta being the configuration minus the other."""
+    found = compared(cells, planned_pairs(cells.plan), range(len(cells.table.metric_names)))
+    _adjust(found, cells)
+    return found
+
+
+def compared(
+    cells: Cells,
+    pairs: Sequence[tuple[str, str]],
+    columns: Iterable[int],
+    members: NDArray[np.bool_] | None = None,
+) -> Paired:
+    """Some pairs by some of the metrics, over all questions or some of them, `(n_questions,)`; nothing is adjusted."""
     names = cells.table.metric_names
 
     def difference(key: tuple[str, str, int]) -> NDArray[np.float64]:
         configuration, other, column = key
-        return cells.metric(configuration, column) - cells.metric(other, column)
+        values = cells.metric(configuration, column) - cells.metric(other, column)
+        return values if members is None else np.where(members, values, np.nan)
 
-    keys = [(*pair, column) for pair in planned_pairs(cells.plan) for column in range(len(names))]
+    keys = [(*pair, column) for pair in pairs for column in columns]
     binary = np.array([is_binary(name) for name in names], dtype=np.bool_)
     found: Paired = {configuration: {} for configuration in cells.arms}
     for configuration, other, column in keys:  # display order, whatever order the sets of questions come in
         found[configuration].setdefault(other, {})[names[column]] = dict(_NOTHING_SHARED)
-    for questions, columns, values in blocks(keys, difference):
+    for questions, block, values in blocks(keys, difference):
         if questions.size:
-            flags = binary[[column for _, _, column in columns]]
+            flags = binary[[column for _, _, column in block]]
             comparisons = compare(values, flags, cells.resamples(questions), cells.plan.confidence)
-            for (configuration, other, column), comparison in zip(columns, comparisons, strict=True):
+            for (configuration, other, column), comparison in zip(block, comparisons, strict=True):
                 found[configuration][other][names[column]] = _entry(comparison)
-    _adjust(found, cells)
     return found
 
 

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_ragbench.analysis.cells import Cells
+from pytest_ragbench.analysis.gate import gates, sweeps
 from pytest_ragbench.analysis.latency import latency
 from pytest_ragbench.analysis.means import GROUPINGS, grouped, mark_suites, overall, recall_by_hop
 from pytest_ragbench.analysis.pairs import families, inert, paired
 from pytest_ragbench.analysis.plan import Plan
+from pytest_ragbench.analysis.prefixes import by_prefix
+from pytest_ragbench.analysis.route import routes
+from pytest_ragbench.analysis.table import TIED
+from pytest_ragbench.analysis.walk import walks
 from pytest_ragbench.canonical import number
 from pytest_ragbench.metrics.catalogue import METRICS_VERSION
 
@@ -36,17 +41,20 @@ def summarise(table: RowTable, plan: Plan, *, complete: bool) -> dict[str, Any]:
     """
     cells = Cells(table, plan)
     comparisons = {name: len(pairs) for name, pairs in families(plan).items()}
+    results = _results(cells)
+    swept = sweeps(plan, {name: found["gate"] for name, found in results.items() if "gate" in found})
     return {
         "schema_version": SCHEMA_VERSION,
         "metrics_version": METRICS_VERSION,
         "complete": complete,
-        "results": _results(cells),
+        "results": results,
         "attribution": {
             "families": {
                 experiment.name: {"arms": list(experiment.arms), "comparisons": comparisons[experiment.name]}
                 for experiment in plan.experiments
                 if experiment.name in comparisons
-            }
+            },
+            **({"sweeps": swept} if swept else {}),
         },
         "latency": latency(cells),
     }
@@ -60,17 +68,27 @@ def _results(cells: Cells) -> dict[str, Any]:
     sections["by_hop"] = recall_by_hop(cells)
     sections["paired"] = paired(cells)
     sections["inert"] = inert(cells)
+    told = {"gate": gates(cells), "walk": walks(cells), "route": routes(cells), "by_prefix": by_prefix(cells)}
     return {
-        name: {**{section: found[name] for section, found in sections.items()}, **_counts(cells, name)}
+        name: {
+            **{section: found[name] for section, found in sections.items()},
+            **{section: found[name] for section, found in told.items() if name in found},
+            **_counts(cells, name),
+        }
         for name in cells.arms
     }
 
 
 def _counts(cells: Cells, name: str) -> dict[str, Any]:
-    """What was measured: rows, unanswerable questions, the set of scored questions, pages of matched chunks."""
+    """What was measured: rows, unanswerable questions, the set of scored questions, pages of matched chunks.
+
+    `tied_top`, rows whose first two scores are one, only where there are any.
+    """
     arm = cells.arms[name]
     scored, errored = int(arm.scored.sum()), int(arm.errored.sum())
+    tied = int(cells.table.flagged(arm.slots, TIED).sum())
     return {
+        **({"tied_top": tied} if tied else {}),
         "rows": {"scored": scored, "errored": errored, "not_run": int((~arm.present).sum())},
         "unanswerable": int(arm.present.sum()) - scored - errored,
         "set": cells.set_size(np.flatnonzero(arm.scored)),

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pytest_ragbench.analysis.extras import Extras
+from pytest_ragbench.canonical import TOLERANCE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-ERRORED, COLD, CACHED = 1, 2, 4
+ERRORED, COLD, CACHED, TIED, EMPTY = 1, 2, 4, 8, 16
 """Bits of a row's flags."""
 
 ABSENT = -1
@@ -21,12 +24,16 @@ ABSENT = -1
 
 _NAN = float("nan")
 
+_BATCH = 32
+"""Rows that wait to be taken apart: done for some in a row, it costs a fraction of what it does between two items."""
+
 
 class RowTable:
     """Rows by (question, configuration); of two rows for one cell the last one counts.
 
     Attributes:
         metric_names: The columns, in display order; other metrics of a row are ignored, missing ones are null.
+        extras: What rows tell of gates, walks and routing.
     """
 
     def __init__(self, metric_names: Sequence[str]) -> None:
@@ -38,12 +45,28 @@ class RowTable:
         self._rankings = array("Q")
         self._satisfied: list[int] = []
         self._spans: list[tuple[int, ...]] = []
+        self._waiting: list[Mapping[str, Any]] = []
+        self.extras = Extras()
 
     def __len__(self) -> int:
+        self._take_waiting()
         return len(self._flags)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Take a row as it stands in `per_query.jsonl`, in place of an earlier one for the same cell."""
+        """Take a row as it stands in `per_query.jsonl`, in place of an earlier one for the same cell.
+
+        It is read later: the caller must not change it any more.
+        """
+        self._waiting.append(row)
+        if len(self._waiting) >= _BATCH:
+            self._take_waiting()
+
+    def _take_waiting(self) -> None:
+        for row in self._waiting:
+            self._take(row)
+        self._waiting.clear()
+
+    def _take(self, row: Mapping[str, Any]) -> None:
         slot = self._slot(row["question"], row["configuration"])
         metrics, ranking = row["metrics"], row["ranking"]
         errored = row.get("error") is not None
@@ -51,16 +74,19 @@ class RowTable:
         values = [None] * width if errored else [metrics.get(name) for name in self.metric_names]
         self._metrics[slot * width : (slot + 1) * width] = array("d", [_NAN if v is None else v for v in values])
         self._set_timings(slot, row.get("timings") or {})
-        self._flags[slot] = ERRORED * errored | COLD * bool(row.get("cold")) | CACHED * bool(row.get("cached"))
+        flags = ERRORED * errored | COLD * bool(row.get("cold")) | CACHED * bool(row.get("cached"))
+        self._flags[slot] = flags | (_shape(ranking) if not errored else 0)
         self._rankings[slot] = _fingerprint(ranking)
         matched = [ranked for ranked in ranking if ranked["matches"]]
         self._satisfied[slot] = _satisfied(matched)
         self._spans[slot] = _spans(matched)
+        if not self.extras.empty or "gate" in row or "walk" in row or "route" in row:
+            self.extras.take(slot, row)
 
     def _slot(self, question: str, configuration: str) -> int:
         cells = self._slots.setdefault(configuration, {})
-        slot = cells.setdefault(question, len(self))
-        if slot == len(self):
+        slot = cells.setdefault(question, len(self._flags))
+        if slot == len(self._flags):
             self._metrics.extend([_NAN] * len(self.metric_names))
             for column in self._timings.values():
                 column.append(_NAN)
@@ -72,31 +98,27 @@ class RowTable:
 
     def _set_timings(self, slot: int, timings: Mapping[str, float]) -> None:
         for stage in timings.keys() - self._timings.keys():
-            self._timings[stage] = array("d", [_NAN]) * len(self)
+            self._timings[stage] = array("d", [_NAN]) * len(self._flags)
         for stage, column in self._timings.items():
             column[slot] = timings.get(stage, _NAN)
 
     def slots(self, questions: Sequence[str], configuration: str) -> NDArray[np.intp]:
         """Where the cells of one configuration stand, in the order of `questions`; `ABSENT` where there is no row."""
+        self._take_waiting()
         cells = self._slots.get(configuration, {})
         return np.array([cells.get(question, ABSENT) for question in questions], dtype=np.intp)
 
-    def metrics(self, slots: NDArray[np.intp], column: int) -> NDArray[np.float64]:
-        """Values of one metric; NaN for null and for an absent row."""
+    def metrics(self, slots: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Values of every metric, `(cells, metrics)`; NaN for null and for an absent row."""
+        width = len(self.metric_names)
         if not len(self):
-            return np.full(slots.shape, np.nan)
-        values = np.frombuffer(self._metrics)[slots * len(self.metric_names) + column]
-        return np.where(slots == ABSENT, np.nan, values)
-
-    def has_metrics(self, slots: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Whether any metric of the row is not null: false for absent, errored and unanswerable cells."""
-        found = np.zeros(slots.shape, dtype=np.bool_)
-        for column in range(len(self.metric_names)):
-            found |= ~np.isnan(self.metrics(slots, column))
-        return found
+            return np.full((*slots.shape, width), np.nan)
+        values = np.frombuffer(self._metrics).reshape(-1, width)[slots]
+        values[slots == ABSENT] = np.nan
+        return values
 
     def flagged(self, slots: NDArray[np.intp], flag: int) -> NDArray[np.bool_]:
-        """Whether a row carries a flag (`ERRORED`, `COLD`, `CACHED`); false for an absent row."""
+        """Whether a row carries a flag (`ERRORED`, `COLD`, `CACHED`, `TIED`, `EMPTY`); false for an absent row."""
         if not len(self):
             return np.zeros(slots.shape, dtype=np.bool_)
         flags: NDArray[np.uint8] = np.frombuffer(self._flags, dtype=np.uint8)[slots]
@@ -129,6 +151,14 @@ class RowTable:
             if values.size:
                 found[stage] = values
         return found
+
+
+def _shape(ranking: Sequence[Mapping[str, Any]]) -> int:
+    """Whether a ranking is empty, or its first two scores are one."""
+    if len(ranking) < 2:
+        return 0 if ranking else EMPTY
+    first, second = ranking[0].get("score"), ranking[1].get("score")
+    return TIED if first is not None and second is not None and abs(first - second) <= TOLERANCE else 0
 
 
 def _fingerprint(ranking: Sequence[Mapping[str, Any]]) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ragbench.authoring.boards import board_text
 from pytest_ragbench.authoring.headings import Outline, outline
 from pytest_ragbench.authoring.importing.collection import COLLECTION, Entry, read_entries
 from pytest_ragbench.canonical import fold_path
@@ -79,7 +80,7 @@ class Corpus:
         return next(iter(difflib.get_close_matches(text, known, n=1, cutoff=cutoff)), None)
 
     def text(self, file: str) -> str | Unread:
-        """Text of a file without pages: Markdown, notebooks (cells), canvases (nodes), code, plain text."""
+        """Text of a file without pages: Markdown, notebooks (cells), canvases (nodes and edges), code, plain text."""
         if file not in self._texts:
             entry = self._entries.get(file)
             self._texts[file] = _read_text(self._paths[file]) if entry is None else entry.text()
@@ -200,9 +201,10 @@ def _inner_text(text: str, suffix: str) -> str | Unread:
     if suffix not in (".ipynb", ".canvas"):
         return text
     try:
-        parts = json.loads(text)["cells" if suffix == ".ipynb" else "nodes"]
-        key = "source" if suffix == ".ipynb" else "text"
-        return "\n\n".join("".join(part.get(key, "")) for part in parts)
+        content = json.loads(text) if text.strip() or suffix == ".ipynb" else {}  # an empty file is a new canvas
+        if suffix == ".canvas":
+            return board_text(content)
+        return "\n\n".join("".join(part.get("source", "")) for part in content["cells"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Unread(f"is no valid {suffix} file")
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from pytest_ragbench.authoring.encoder_limit import EncoderLimit
     from pytest_ragbench.questions.strict_yaml import Path as FieldPath
 
 SUPPORT = 0.6
@@ -34,7 +35,14 @@ ERRORS = ("gold-file-missing", "gold-file-outside", "locator-empty", "locator-am
 """Codes of errors that only a corpus shows; a set or configurations that do not load bring those of their loaders."""
 
 WARNINGS = (
-    *("nugget-unsupported", "copied-phrasing", "near-duplicate", "shared-gold", "cut-by-comment"),
+    *(
+        "nugget-unsupported",
+        "nugget-beyond-limit",
+        "copied-phrasing",
+        "near-duplicate",
+        "shared-gold",
+        "cut-by-comment",
+    ),
     *("repeated-heading", "wide-pages", "not-checked", "no-questions", "no-off-value"),
 )
 """Codes of warnings."""
@@ -68,6 +76,7 @@ def validate(
     *,
     corpus: Path | None = None,
     configurations: Path | None = None,
+    limit: EncoderLimit | None = None,
     shown_as: str | None = None,
     configurations_shown_as: str | None = None,
 ) -> Validation:
@@ -77,6 +86,7 @@ def validate(
         sets: A folder of sets, or one set.
         corpus: The folder of documents that gold sources name.
         configurations: A `configs.yaml`.
+        limit: The pipeline's chunks, and how much of each its encoder reads.
         shown_as: What messages write for `sets`.
         configurations_shown_as: What messages write for `configurations`.
 
@@ -97,6 +107,7 @@ def validate(
     alive = [record for record in records if not record.question.rejected]
     for record in alive:
         result.warnings += _cut_by_comment(record)
+        result.warnings += _beyond_limit(record, limit) if limit is not None else ()
     result.warnings += _near_duplicates(alive)
     result.warnings += _shared_gold(alive)
     if corpus is not None:
@@ -199,6 +210,22 @@ def _wording(record: Record, found: Locating) -> Iterator[Problem]:
         if run is not None:
             message = f"the words {run!r} stand so in the gold passage; ask it in other words"
             yield record.problem(("question",), message, "copied-phrasing")
+
+
+def _beyond_limit(record: Record, limit: EncoderLimit) -> Iterator[Problem]:
+    """Nuggets that the chunks on the gold hold, but not where an encoder reads."""
+    texts = [chunk.text for chunk in limit.on_gold(record.question)]
+    whole = frozenset[str]().union(*map(content_words, texts))
+    read = frozenset[str]().union(*(content_words(limit.read(text)) for text in texts))
+    for index, nugget in enumerate(record.question.nuggets):
+        wanted = content_words(nugget)
+        unread = _unsupported(wanted, read)
+        if unread and not _unsupported(wanted, whole):
+            message = (
+                f"{', '.join(unread[:_SHOWN_IDS])}: of the chunks on the gold, this stands only beyond the first "
+                f"{limit.pieces} word pieces (estimated), which a dense lane cannot find; make shorter chunks"
+            )
+            yield record.problem(("nuggets", index), message, "nugget-beyond-limit")
 
 
 def _unsupported(wanted: frozenset[str], given: frozenset[str]) -> list[str]:

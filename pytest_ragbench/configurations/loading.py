@@ -131,7 +131,7 @@ class _Declarations:
             for arm, path in zip(arms, paths, strict=True):
                 self._add(arm, path)
             if name is not None:
-                self._experiments[name] = Experiment(name, tuple(dict.fromkeys(arm.name for arm in arms)))
+                self._experiments[name] = self._experiment(name, arms)
         if not self._configurations:
             self._add(Arm(DEFAULT), ())
         self._check_pairs()
@@ -140,6 +140,13 @@ class _Declarations:
             raise InputError(sorted(self._problems, key=lambda problem: problem.line or 0))
         warm_up = tuple(self._record.warm_up)
         return Catalogue(self._configurations, self._experiments, self._factors, warm_up, self._digest())
+
+    def _experiment(self, name: str, arms: Sequence[Arm]) -> Experiment:
+        names = tuple(dict.fromkeys(arm.name for arm in arms))
+        record = self._record.experiments.get(name)
+        if record is None or name in _GENERATED:
+            return Experiment(name, names)
+        return Experiment(name, names, tuple(record.judged_by), tuple(record.guarded_by))
 
     def _problem(self, path: FieldPath, message: str, code: str) -> None:
         place = Place(self._file, None, None)

@@ -37,10 +37,14 @@ class Experiment:
     Attributes:
         name: `ladder`, `loo`, `factorial` or a declared name.
         arms: Configuration names in display order.
+        judged_by: Metrics by which its arms are to be told apart, `@k` for the depth of the run; empty for the usual.
+        guarded_by: Metrics that must not suffer.
     """
 
     name: str
     arms: tuple[str, ...]
+    judged_by: tuple[str, ...] = ()
+    guarded_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
@@ -10,6 +11,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pytest_ragbench.configurations.names import check_factor_name, check_name
 from pytest_ragbench.questions.border import STRICT, refusal
 from pytest_ragbench.questions.scalars import Ambiguous, kind_of
+
+_METRIC = re.compile(r"[a-z][a-z_]*(@(k|\d+))?")
 
 
 def _name(text: str) -> str:
@@ -54,7 +57,14 @@ def _one_or_more(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+def _metric(text: str) -> str:
+    if not _METRIC.fullmatch(text):
+        raise refusal("bad_name", f"{text[:60]!r} is no name of a metric, as recall@k or hit@1")
+    return text
+
+
 Name = Annotated[str, AfterValidator(_name)]
+Metrics = Annotated[list[Annotated[str, AfterValidator(_metric)]], BeforeValidator(_one_or_more)]
 FactorName = Annotated[str, AfterValidator(_factor_name)]
 Overrides = dict[Annotated[str, AfterValidator(_override_key)], Annotated[Any, BeforeValidator(_override_value)]]
 
@@ -79,9 +89,11 @@ class ArmRecord(_Strict):
 
 
 class ExperimentRecord(_Strict):
-    """A named set of arms."""
+    """A named set of arms, and the metrics that its comparisons show in place of the usual ones."""
 
     arms: Annotated[dict[Name, ArmRecord], Field(min_length=1)]
+    judged_by: Metrics = []
+    guarded_by: Metrics = []
 
 
 class CatalogueRecord(_Strict):

@@ -1,6 +1,7 @@
 """What a search returned, as a `SearchResult`: lists, generators, objects or mappings with `chunks` and extras.
 
-Decides which shape the whole has; its elements are read by `elements`, its single values by `fields`.
+Decides which shape the whole has; its elements are read by `elements`, what gates, walks and routing report by
+`extras`, single values by `fields`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Any
 
 from pytest_ragbench.contract import Chunk, SearchResult
 from pytest_ragbench.errors import PipelineError
-from pytest_ragbench.execution.elements import ACCEPTED, as_chunk
+from pytest_ragbench.execution.elements import as_chunks
+from pytest_ragbench.execution.extras import read_gate, read_route, read_walk
 from pytest_ragbench.execution.fields import as_name, as_score, clean_text, describe, get, plain
 
 LIST_KEYS = ("chunks", "documents", "nodes", "results", "source_nodes", "source_documents")
@@ -26,6 +28,8 @@ def as_result(obj: Any) -> SearchResult:
     """
     if obj is None:
         raise PipelineError("search returned None; does it lack a `return`? An empty ranking is an empty list")
+    if isinstance(obj, (list, tuple)):  # the usual case, told before anything is asked of foreign objects
+        return SearchResult(as_chunks(obj, "chunks"))
     if inspect.isawaitable(obj) or inspect.isasyncgen(obj):
         _discard(obj)
         raise PipelineError(
@@ -34,7 +38,7 @@ def as_result(obj: Any) -> SearchResult:
     if isinstance(obj, (str, bytes)):
         raise PipelineError(f"search returned {describe(obj)}; return the ranked chunks, as a list")
     holder, ranking = _ranking_of(obj)
-    chunks = _as_chunks(ranking, "chunks")
+    chunks = as_chunks(ranking, "chunks")
     return SearchResult(chunks) if holder is None else _with_extras(chunks, holder)
 
 
@@ -46,8 +50,6 @@ def _discard(obj: Any) -> None:
 
 def _ranking_of(obj: Any) -> tuple[Any, Any]:
     """The object that holds the extras (None for a bare ranking), and the ranking itself."""
-    if isinstance(obj, (list, tuple)):
-        return None, obj
     for name in LIST_KEYS:
         if (ranking := get(obj, name)) is not None:
             return obj, ranking
@@ -59,14 +61,6 @@ def _ranking_of(obj: Any) -> tuple[Any, Any]:
     return None, obj
 
 
-def _as_chunks(ranking: Any, where: str) -> tuple[Chunk, ...]:
-    if isinstance(ranking, (set, frozenset)):
-        raise PipelineError(f"{where} is a {type(ranking).__name__}, which has no order; return a list, best first")
-    if isinstance(ranking, (str, bytes, Mapping)) or not isinstance(ranking, Iterable):
-        raise PipelineError(f"{where} is {describe(ranking)}; it must be a list of ranked chunks: {ACCEPTED}")
-    return tuple(as_chunk(element, f"{where}[{index}]") for index, element in enumerate(ranking))
-
-
 def _with_extras(chunks: tuple[Chunk, ...], holder: Any) -> SearchResult:
     return SearchResult(
         chunks=chunks,
@@ -75,9 +69,9 @@ def _with_extras(chunks: tuple[Chunk, ...], holder: Any) -> SearchResult:
         cold=bool(get(holder, "cold")),
         cached=_names(get(holder, "cached"), "cached"),
         stages=_stages(get(holder, "stages")),
-        gate=plain(get(holder, "gate"), "gate"),
-        walk=plain(get(holder, "walk"), "walk"),
-        route=plain(get(holder, "route"), "route"),
+        gate=read_gate(get(holder, "gate")),
+        walk=read_walk(get(holder, "walk")),
+        route=read_route(get(holder, "route")),
         answer=plain(get(holder, "answer"), "answer"),
         hyde_cache=as_name(get(holder, "hyde_cache")),
     )
@@ -110,4 +104,4 @@ def _stages(value: Any) -> dict[str, tuple[Chunk, ...]] | None:
         return None
     if not isinstance(value, Mapping):
         raise PipelineError(f"stages must map each stage to the ranking after it, found {describe(value)}")
-    return {clean_text(str(stage)): _as_chunks(ranking, f"stages.{stage}") for stage, ranking in value.items()}
+    return {clean_text(str(stage)): as_chunks(ranking, f"stages.{stage}") for stage, ranking in value.items()}

@@ -6,28 +6,27 @@ What a pipeline raises becomes an error row; nothing is retried, substituted or 
 from __future__ import annotations
 
 import copy
-import dataclasses
 import os
 import sys
 import time
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.contract import Chunk, SearchResult
 from pytest_ragbench.errors import PipelineError
 from pytest_ragbench.execution.adapters import as_result
+from pytest_ragbench.execution.extras import gate_row, moved, stages_row, walk_row
 from pytest_ragbench.execution.fields import clean_text
-from pytest_ragbench.execution.paths import below
+from pytest_ragbench.execution.paths import all_relative, below
 from pytest_ragbench.metrics.measures import claims_of, faithfulness, metric_names, score
 from pytest_ragbench.metrics.relevance import CompiledGold, compile_gold, match
 from pytest_ragbench.records.chunks import chunk_key, named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_ragbench.configurations.model import Configuration
-    from pytest_ragbench.questions.model import GoldSource, Question
+    from pytest_ragbench.questions.model import Question
 
 ERROR_CHARACTERS = 2_000
 """Length at which the text of an error is cut in its row."""
@@ -36,6 +35,9 @@ GROUP_DEPTH = 3
 GROUP_MEMBERS = 5
 """How deep, and how many at each depth, the errors of an exception group are told."""
 
+
+PREPARED = 4_096
+"""Questions of which the folded gold is kept."""
 
 _UNCHANGEABLE = (str, int, float, type(None))
 
@@ -169,7 +171,8 @@ def error_row(
 ) -> dict[str, Any]:
     """The row of a cell that failed: no ranking, null for every metric, the error's text."""
     return {
-        **_identity(question, configuration),
+        **_identity(question),
+        "configuration": configuration.name,
         **_reported(SearchResult((), cold=cold), {"search": milliseconds}),
         "ranking": [],
         "metrics": dict.fromkeys(metric_names(k)),
@@ -182,18 +185,15 @@ def _milliseconds(started: float) -> float:
 
 
 def _below(result: SearchResult, root: str | None) -> SearchResult:
-    """The result with every file name relative to the corpus, in its stages too."""
-    if root is None:
-        return result
-    stages = result.stages
-    chunks = [below(chunk, root) for chunk in result.chunks]
-    if stages is None and all(now is then for now, then in zip(chunks, result.chunks, strict=True)):
-        return result  # every name was relative already: the usual case
-    return dataclasses.replace(
-        result,
-        chunks=chunks,
-        stages=None if stages is None else {name: [below(c, root) for c in ranks] for name, ranks in stages.items()},
-    )
+    """The result with every file name relative to the corpus, in what else it reports too."""
+    if root is None or (not _reports_chunks(result) and all_relative(result.chunks, root)):
+        return result  # the usual cases
+    return moved(result, lambda chunk: below(chunk, root))
+
+
+def _reports_chunks(result: SearchResult) -> bool:
+    """Whether there are chunks beside the ranking."""
+    return result.stages is not None or result.gate is not None or result.walk is not None
 
 
 def _measured(
@@ -205,33 +205,68 @@ def _measured(
     *,
     cold: bool = False,
 ) -> Measured:
-    gold = _compiled(question.gold, question.suite)
-    chunks = [named(chunk) for chunk in result.chunks[:k]]
-    matched = match(chunks, gold)
+    asked = _prepared(question)
+    chunks = [named(chunk) if chunk.id is None else chunk for chunk in result.chunks[:k]]
+    matched = match(chunks, asked.gold)
     row = {
-        **_identity(question, configuration),
+        **asked.identity,
+        "configuration": configuration.name,
         **_reported(result, timings, cold=cold),
         "ranking": [_ranked(rank, *entry) for rank, entry in enumerate(zip(chunks, *matched, strict=True), start=1)],
-        "metrics": _metrics(question, gold, chunks, matched, k),
+        "metrics": _metrics(asked, chunks, matched, k),
         "error": None,
     }
     told = {chunk_key(chunk): chunk for chunk in chunks}
-    if result.stages is not None:
-        stages = {stage: [named(chunk) for chunk in ranks] for stage, ranks in result.stages.items()}
-        row["stages"] = {stage: [chunk.id for chunk in ranks] for stage, ranks in stages.items()}
-        told.update((chunk_key(chunk), chunk) for ranks in stages.values() for chunk in ranks)
+    if result.route is not None:
+        row["route"] = {**result.route, "expected": question.expect_course}
+    if _reports_chunks(result):
+        for name, reported, others in _held(result, chunks, matched[0], asked.gold, k):
+            row[name] = reported
+            for chunk in others:  # the ranking's own text stands: it may have been widened
+                told.setdefault(chunk_key(chunk), chunk)
     return Measured(row, tuple(told.values()))
 
 
-@lru_cache(maxsize=64)  # the cells of one question come one after the other
-def _compiled(gold: tuple[GoldSource, ...], suite: str) -> CompiledGold:
-    return compile_gold(gold, suite=suite)
+def _held(
+    result: SearchResult, chunks: Sequence[Chunk], matches: Sequence[tuple[int, ...]], gold: CompiledGold, k: int
+) -> Iterator[tuple[str, dict[str, Any], Sequence[Chunk]]]:
+    """What was reported beside the ranking, held against the gold: its key, its value, and the chunks it names."""
+    if result.stages is not None:
+        yield "stages", stages_row(result.stages, gold), ()
+    if result.gate is not None:
+        yield "gate", *gate_row(result.gate, gold)
+    if result.walk is not None:
+        yield "walk", *walk_row(result.walk, chunks, matches, gold, k)
 
 
-def _identity(question: Question, configuration: Configuration) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is the same for all the cells of a question: the fields that name it, its gold and what it claims."""
+
+    question: Question
+    identity: Mapping[str, Any]
+    gold: CompiledGold
+    claims: tuple[str, ...]
+
+
+_asked: dict[str, _Asked] = {}
+
+
+def _prepared(question: Question) -> _Asked:
+    """What was prepared for this very question, or is now; hashing a question would cost more than scoring it."""
+    known = _asked.get(question.id)
+    if known is not None and known.question is question:
+        return known
+    if len(_asked) >= PREPARED:
+        _asked.clear()
+    gold = compile_gold(question.gold, suite=question.suite)
+    asked = _asked[question.id] = _Asked(question, _identity(question), gold, claims_of(question))
+    return asked
+
+
+def _identity(question: Question) -> dict[str, Any]:
     return {
         "question": question.id,
-        "configuration": configuration.name,
         "suite": question.suite,
         "tier": question.tier,
         "domain": question.domain,
@@ -246,15 +281,14 @@ def _reported(result: SearchResult, timings: dict[str, float], *, cold: bool = F
     """What the pipeline said about its search; absent extras stay absent."""
     reported: dict[str, Any] = {
         "timings": timings,
-        "lanes_run": list(result.lanes_run),
+        "lanes_run": tuple(result.lanes_run),
         "cold": result.cold or cold,
-        "cached": list(result.cached),
+        "cached": tuple(result.cached),
         "hyde_cache": result.hyde_cache,
         "losses": None,
     }
-    for name in ("gate", "walk", "route", "answer"):
-        if (value := getattr(result, name)) is not None:
-            reported[name] = value
+    if result.answer is not None:
+        reported["answer"] = result.answer
     return reported
 
 
@@ -263,26 +297,25 @@ def _ranked(rank: int, chunk: Chunk, matches: tuple[int, ...], doc_matches: tupl
         "rank": rank,
         "id": chunk.id,
         "file": chunk.file,
-        "pages": None if chunk.pages is None else list(chunk.pages),
-        "heading": list(chunk.heading),
+        "pages": chunk.pages,
+        "heading": chunk.heading,
         "score": chunk.score,
-        "matches": list(matches),
-        "doc_matches": list(doc_matches),
+        "matches": matches,
+        "doc_matches": doc_matches,
     }
 
 
 def _metrics(
-    question: Question,
-    gold: CompiledGold,
+    asked: _Asked,
     chunks: Sequence[Chunk],
     matched: tuple[list[tuple[int, ...]], list[tuple[int, ...]]],
     k: int,
 ) -> dict[str, float | None]:
     """Every metric by name; null where the question has nothing to measure it by."""
-    if not question.answerable or not question.gold:
+    if not asked.question.answerable or not asked.gold.size:
         return dict.fromkeys(metric_names(k))
-    claims = claims_of(question)
+    claims = asked.claims
     return {
-        **score(*matched, gold, k),
+        **score(*matched, asked.gold, k),
         "faithfulness": faithfulness(claims, [chunk.text for chunk in chunks]) if claims else None,
     }

@@ -6,7 +6,7 @@ Pages of foreign objects: LangChain's `page` counts from 0, `page_number` and Ll
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -38,6 +38,22 @@ _HEADING_KEYS = ("heading", "headings", "heading_path")
 _HEADER_LEVELS = tuple(f"Header {level}" for level in range(1, 7))  # as LangChain's MarkdownHeaderTextSplitter is shown
 
 
+def as_chunks(ranking: Any, where: str) -> tuple[Chunk, ...]:
+    """Read a ranking; order and duplicates are kept.
+
+    Raises:
+        PipelineError: It has no order, is no list, or has an element that is no chunk.
+    """
+    if isinstance(ranking, (set, frozenset)):
+        raise PipelineError(f"{where} is a {type(ranking).__name__}, which has no order; return a list, best first")
+    is_list = isinstance(ranking, (list, tuple))
+    if not is_list and (isinstance(ranking, (str, bytes, Mapping)) or not isinstance(ranking, Iterable)):
+        raise PipelineError(f"{where} is {describe(ranking)}; it must be a list of ranked chunks: {ACCEPTED}")
+    return tuple(
+        [element if is_settled(element) else as_chunk(element, f"{where}[{at}]") for at, element in enumerate(ranking)]
+    )
+
+
 def as_chunk(element: Any, where: str) -> Chunk:
     """Read one element; `where` (`chunks[3]`) names it in messages.
 
@@ -45,8 +61,7 @@ def as_chunk(element: Any, where: str) -> Chunk:
         PipelineError: It is none of the accepted shapes, or a field of it is not what its name says.
     """
     if isinstance(element, Chunk):
-        fields = (element.file, element.pages, element.heading, element.id, element.score, element.text)
-        return element if _is_settled(element) else _own(where, *fields)
+        return _own(where, element.file, element.pages, element.heading, element.id, element.score, element.text)
     if isinstance(element, str) or (type(element) is not dict and isinstance(element, os.PathLike)):
         return _own(where, _file_name(element, where))
     return _from_foreign(element, where)
@@ -67,12 +82,13 @@ def _from_foreign(element: Any, where: str) -> Chunk:
     raise PipelineError(f"{where} is {describe(element)}{keys}; accepted are {ACCEPTED}")
 
 
-def _is_settled(chunk: Chunk) -> bool:
-    """Whether a chunk's checks would change nothing: the usual one of a pipeline that makes its own, told cheaply."""
+def is_settled(chunk: Any) -> bool:
+    """Whether this is a chunk that checks would not change: the usual one of a pipeline that makes its own."""
+    if type(chunk) is not Chunk:
+        return False
     score = chunk.score
     return (
-        type(chunk) is Chunk
-        and bool(chunk.file)
+        bool(chunk.file)
         and chunk.pages is None
         and chunk.heading == ()
         and (score is None or (type(score) is float and isfinite(score)))

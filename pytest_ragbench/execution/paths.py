@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_ragbench.contract import Chunk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def below(chunk: Chunk, root: str) -> Chunk:
@@ -14,6 +18,11 @@ def below(chunk: Chunk, root: str) -> Chunk:
     if file == chunk.file:
         return chunk
     return Chunk(file, chunk.pages, chunk.heading, chunk.id, chunk.score, chunk.text)
+
+
+def all_relative(chunks: Iterable[Chunk], root: str) -> bool:
+    """Whether `below` would change none of the chunks."""
+    return all(_relative(chunk.file, root) == chunk.file for chunk in chunks)
 
 
 @lru_cache(maxsize=65_536)

@@ -106,7 +106,8 @@ class Bench:
         own = pytest.mark.ragbench
         sealed = pytest.mark.sealed
         by_configuration = {c.name: getattr(pytest.mark, c.marker) for c in self.configurations}
-        by_label = {name: getattr(pytest.mark, name) for q in self.generated for name in (q.suite, q.tier)}
+        labels = {label for question in self.generated for label in (question.suite, question.tier)}
+        by_label = {label: getattr(pytest.mark, label) for label in labels}
         parameters: list[object] = []
         for cell in cross(self.generated, self.configurations):
             question = cell.question

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import pytest
+
     from pytest_ragbench.configurations.model import Configuration
     from pytest_ragbench.questions.model import Question
 
@@ -40,6 +42,13 @@ class Cell:
     def sealed(self) -> bool:
         """Whether it belongs to the test split."""
         return self.question.split == "test"
+
+
+def cell_of(item: pytest.Item) -> Cell | None:
+    """The cell of an item, or None for a test that is none of ours."""
+    callspec = getattr(item, "callspec", None)
+    cell = callspec.params.get("rag_row") if callspec is not None else None
+    return cell if isinstance(cell, Cell) else None
 
 
 def cross(questions: Sequence[Question], configurations: Sequence[Configuration]) -> tuple[Cell, ...]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.errors import SealedError, UsageError
-from pytest_ragbench.harness import expressions
-from pytest_ragbench.harness.measuring import cell_of
+from pytest_ragbench.harness import expressions, models
+from pytest_ragbench.harness.cells import cell_of
 from pytest_ragbench.records.git import is_ancestor
 from pytest_ragbench.records.record import RunRecord, find_run, ledger_claims, row_key
 from pytest_ragbench.seal.ledger import Anchor, Ledger, check_anchors, check_budget
@@ -150,6 +150,7 @@ def check_resumable(bench: Bench, record: RunRecord, sha: str | None) -> None:
             ("questions", run["questions_digest"], bench.questions.digest),
             ("configurations", run["config_digest"], bench.catalogue.digest),
             ("commit", then_sha, sha if then_sha else then_sha),
+            ("language model", _model(run["llm"]), _model(models.described(bench.settings))),
         )
         if then != now
     ]
@@ -158,6 +159,11 @@ def check_resumable(bench: Bench, record: RunRecord, sha: str | None) -> None:
             f"--rag-resume: {run['run_id']} was measured with other {' and '.join(differing)}; "
             f"restore them, or start a new run"
         )
+
+
+def _model(llm: Mapping[str, Any] | None) -> object:
+    """Whose answers a run uses; a store that has learnt more of the same model's is no other model."""
+    return (llm or {}).get("model")
 
 
 def check_same_pipeline(record: RunRecord, pipeline: Mapping[str, Any] | None) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ragbench.errors import RagbenchError, UsageError
-from pytest_ragbench.harness import options, terminal
-from pytest_ragbench.harness.measuring import ROW_ATTRIBUTE, cell_of
+from pytest_ragbench.harness import terminal
+from pytest_ragbench.harness.cells import cell_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -21,7 +22,7 @@ class BenchHooks:
 
     def __init__(self, session: BenchSession) -> None:
         self._session = session
-        self._measures = not options.measures_nothing(session.config)
+        self._frozen = False
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Say what is about to be measured."""
@@ -35,9 +36,20 @@ class BenchHooks:
         yield
         self._session.select(session, items)
 
+    def pytest_collection_finish(self) -> None:
+        """Keep the garbage collector from walking over thousands of items again and again: they live to the end."""
+        if gc.get_freeze_count() == 0:  # else someone else has frozen theirs, and would lose it when ours are freed
+            gc.freeze()
+            self._frozen = True
+
+    def pytest_unconfigure(self) -> None:
+        """Give back what was kept from the garbage collector."""
+        if self._frozen:
+            gc.unfreeze()
+
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Begin the record before fixtures are set up; not first of all, since a mark may skip the item."""
-        if self._measures and (cell := cell_of(item)) is not None:
+        if self._session.measurer is not None and (cell := cell_of(item)) is not None:
             self._session.begin(cell)
 
     @pytest.hookimpl(wrapper=True)
@@ -47,10 +59,10 @@ class BenchHooks:
         """Put the row onto the report, and fail the item that its row fails."""
         report = yield
         measurer = self._session.measurer
-        if self._measures and measurer is not None and (cell := cell_of(item)) is not None:
-            measurer.report(item, cell, call, report)
-            if hasattr(report, ROW_ATTRIBUTE):  # another plugin's setup may have failed before ours began the record
-                self._session.begin(cell)
+        if call.when == "teardown" or measurer is None or (cell := cell_of(item)) is None:
+            return report
+        if measurer.report(item, cell, call, report):
+            self._session.begin(cell)  # another plugin's setup may have failed before ours began the record
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -11,16 +11,17 @@ from pytest_ragbench import canonical
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.execution.cell import Measured, error_row, error_text, measure
 from pytest_ragbench.execution.warmup import warm_up
-from pytest_ragbench.harness.cells import Cell
+from pytest_ragbench.harness.cells import cell_of
 from pytest_ragbench.harness.rows import RagRow, Requirement, describe_error
 from pytest_ragbench.records.chunks import chunk_key, chunk_line
+from pytest_ragbench.records.rowline import row_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pytest_ragbench.configurations.model import Configuration
     from pytest_ragbench.harness.bench import Bench
-    from pytest_ragbench.harness.cells import Key
+    from pytest_ragbench.harness.cells import Cell, Key
 
 ROW_ATTRIBUTE = "ragbench_row"
 """Attribute of a test report: the row's JSON, then one line for each chunk that this process has not sent before."""
@@ -33,13 +34,6 @@ PIPELINE_ATTRIBUTE = "ragbench_pipeline"
 
 _measured = pytest.StashKey[tuple[str, dict[str, Any]]]()
 """Of an item whose row is not on a report yet: its text for the report, and the row."""
-
-
-def cell_of(item: pytest.Item) -> Cell | None:
-    """The cell of an item, or None for a test that is none of ours."""
-    callspec = getattr(item, "callspec", None)
-    cell = callspec.params.get("rag_row") if callspec is not None else None
-    return cell if isinstance(cell, Cell) else None
 
 
 class Measurer:
@@ -90,7 +84,7 @@ class Measurer:
         settings = self._bench.settings
         root = str(settings.corpus or settings.root)
         measured = measure(pipeline, cell.question, cell.configuration, k=settings.k, root=root, cold=cold)
-        text = canonical.dumps(measured.row)
+        text = row_line(measured.row)
         item.stash[_measured] = ("\n".join([text, *self._new_chunks(measured)]), measured.row)
         return RagRow(text, cell.question, measured.row["error"])
 
@@ -113,8 +107,12 @@ class Measurer:
                 self._sent.add(key)
                 yield chunk_line(chunk)
 
-    def report(self, item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-        """Put a new row onto the report, and fail the item that its row or a requirement fails."""
+    def report(self, item: pytest.Item, cell: Cell, call: pytest.CallInfo[None], report: pytest.TestReport) -> bool:
+        """Put a new row onto the report of a setup or a call, and fail the item that its row or a requirement fails.
+
+        Returns:
+            Whether a row is on the report.
+        """
         measured = item.stash.get(_measured, None)
         if measured is not None:
             del item.stash[_measured]
@@ -124,10 +122,11 @@ class Measurer:
             measured = (canonical.dumps(row), row)
         if measured is not None:
             self._attach(report, *measured)
-        if report.when == "call" and report.passed and not hasattr(report, "wasxfail"):
-            self._judge(item, report)
-        if report.when == "teardown":
-            self._rows.pop(item.nodeid, None)
+        if report.when == "call" or not report.passed:
+            handed_out = self._rows.pop(item.nodeid, None)
+            if handed_out is not None and report.passed and not hasattr(report, "wasxfail"):
+                self._judge(handed_out, report)
+        return measured is not None
 
     def _attach(self, report: pytest.TestReport, text: str, row: dict[str, Any]) -> None:
         setattr(report, ROW_ATTRIBUTE, text)
@@ -137,10 +136,7 @@ class Measurer:
             setattr(report, PIPELINE_ATTRIBUTE, self._description)
             self._description = None
 
-    def _judge(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        row = self._rows.get(item.nodeid)
-        if row is None:
-            return
+    def _judge(self, row: RagRow, report: pytest.TestReport) -> None:
         if row.error is not None:
             complaints = [describe_error(row.fields)]
         else:

@@ -18,7 +18,7 @@ from pytest_ragbench.analysis.summary import summarise
 from pytest_ragbench.analysis.table import RowTable
 from pytest_ragbench.errors import RagbenchError
 from pytest_ragbench.execution.cell import error_row
-from pytest_ragbench.harness import guard, options
+from pytest_ragbench.harness import guard, models, options
 from pytest_ragbench.harness.measuring import FIELDS_ATTRIBUTE, PIPELINE_ATTRIBUTE, ROW_ATTRIBUTE
 from pytest_ragbench.metrics.measures import metric_names
 from pytest_ragbench.records.files import write_atomic
@@ -142,9 +142,18 @@ class Recorder:
                 }
                 for c in bench.configurations
             ],
-            "experiments": [{"name": e.name, "arms": list(e.arms)} for e in bench.experiments],
+            "experiments": [
+                {
+                    "name": e.name,
+                    "arms": list(e.arms),
+                    "judged_by": list(e.judged_by),
+                    "guarded_by": list(e.guarded_by),
+                }
+                for e in bench.experiments
+            ],
             "bootstrap": {"seed": SEED, "resamples": RESAMPLES, "confidence": CONFIDENCE, "cluster": settings.cluster},
             "k": settings.k,
+            "llm": models.described(settings),
             "sets": settings.shown(settings.sets),
             "limit": settings.limit,
             "selection": {
@@ -163,17 +172,17 @@ class Recorder:
 
     def take(self, report: pytest.TestReport) -> None:
         """Record the row on a report, if one is there. Of several tests on one cell, the first by node id counts."""
-        self._waiting.discard(report.nodeid)
-        described = getattr(report, PIPELINE_ATTRIBUTE, None)
+        if report.when not in ("call", "teardown"):  # the first of an item is its setup, or the crash of its worker
+            self._waiting.discard(report.nodeid)
+        attributes = vars(report)
+        if ROW_ATTRIBUTE not in attributes:
+            return
+        described = attributes.get(PIPELINE_ATTRIBUTE)
         if described is not None and self._writer is not None:
             self._describe(**json.loads(described))
-        text = getattr(report, ROW_ATTRIBUTE, None)
-        if text is None:
-            return
-        row_text, *chunks = text.split("\n")
-        row = getattr(report, FIELDS_ATTRIBUTE, None) or json.loads(row_text)
-        for attribute in (ROW_ATTRIBUTE, FIELDS_ATTRIBUTE):
-            vars(report).pop(attribute, None)  # pytest keeps every report to the end; the row goes to the disk
+        # pytest keeps every report to the end; the row goes to the disk
+        row_text, *chunks = attributes.pop(ROW_ATTRIBUTE).split("\n")
+        row = attributes.pop(FIELDS_ATTRIBUTE, None) or json.loads(row_text)
         key = (row["question"], row["configuration"])
         recorded = self._from.get(key, report.nodeid)
         if recorded != report.nodeid and recorded == self._owners.get(key):

@@ -13,16 +13,19 @@ import pytest
 from pytest_ragbench.errors import RagbenchError, SealedError, UsageError
 from pytest_ragbench.harness import bench as benches
 from pytest_ragbench.harness import expressions, guard, narrowing, options
-from pytest_ragbench.harness.measuring import Measurer, cell_of
+from pytest_ragbench.harness.cells import cell_of
 from pytest_ragbench.harness.rows import parse_requirements
 from pytest_ragbench.harness.settings import read_settings
-from pytest_ragbench.metrics.measures import metric_names
+from pytest_ragbench.metrics.catalogue import metric_names
 
 if TYPE_CHECKING:
     from pytest_ragbench.harness.bench import Bench
     from pytest_ragbench.harness.cells import Cell, Key
+    from pytest_ragbench.harness.measuring import Measurer
     from pytest_ragbench.harness.recorder import Recorder
     from pytest_ragbench.harness.rows import RagRow
+    from pytest_ragbench.llm.seam import Seam
+    from pytest_ragbench.questions.model import Question
 
 REFUSAL = "ragbench_refusal"
 """Key of a worker's output under which it tells the controller why it would not run."""
@@ -62,6 +65,7 @@ class BenchSession:
         bench: Questions, configurations and plan; None when they could not be read.
         refusal: Why nothing can run, or None.
         recorder: Takes rows and writes the record; None in a worker, and where nothing is measured.
+        measurer: Searches and scores; None where nothing is measured.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -71,6 +75,7 @@ class BenchSession:
         self.recorder: Recorder | None = None
         self.measurer: Measurer | None = None
         self.finished: frozenset[Key] = frozenset()
+        self._llm: Seam | None = None
         self._parametrized = False
         self._sealed = False
         try:
@@ -90,10 +95,14 @@ class BenchSession:
         for line in self.bench.marker_lines():
             config.addinivalue_line("markers", line)
         requirements = parse_requirements(settings.require, metric_names(settings.k))
-        self.measurer = Measurer(self.bench, requirements, remote=options.is_worker(config))
         if not options.is_worker(config):
             guard.check_request(self.bench, markexpr)
-        if not options.is_worker(config) and not options.measures_nothing(config):
+        if options.measures_nothing(config):
+            return
+        from pytest_ragbench.harness.measuring import Measurer  # what only shows what it would run needs none of this
+
+        self.measurer = Measurer(self.bench, requirements, remote=options.is_worker(config))
+        if not options.is_worker(config):
             from pytest_ragbench.harness.recorder import Recorder  # statistics and numpy, for who records alone
 
             self.recorder = Recorder(config, self.bench)
@@ -176,6 +185,25 @@ class BenchSession:
             return self.measurer.row(request.node, cell, pipeline)
         except UsageError as error:
             self.refuse(str(error))
+
+    def llm(self) -> Seam | None:
+        """The language model that was asked for, opened once in this process; None without one.
+
+        Raises:
+            pytest.exit.Exception: It cannot be opened: the session ends with exit status 4.
+        """
+        if self._llm is None and self.bench is not None and self.bench.settings.llm is not None:
+            from pytest_ragbench.harness.models import open_seam
+
+            try:
+                self._llm = open_seam(self.bench.settings.llm)
+            except UsageError as error:
+                self.refuse(str(error))
+        return self._llm
+
+    def questions(self) -> tuple[Question, ...]:
+        """The questions of the run, by id: of the sealed split only those that this session may search."""
+        return () if self.bench is None else self.bench.planned
 
     def select(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """After every other selection: drop what is sealed, of another split or measured; refuse if nothing is left."""

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.harness import options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pytest
+
+
+LLM_MODES = ("replay", "record", "live")
+
+
+class LlmSetting(NamedTuple):
+    """Where completions come from.
+
+    Attributes:
+        mode: `replay`, `record` or `live`.
+        store: The store; None for a live model whose answers are not kept.
+    """
+
+    mode: str
+    store: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +55,7 @@ class Settings:
     runs_dir: Path
     tests: Path
     report: Path | None
+    llm: LlmSetting | None
     root: Path
 
     def shown(self, path: Path) -> str:
@@ -57,10 +73,11 @@ def read_settings(config: pytest.Config) -> Settings:
     merged = ini | typed
     ini_root = config.inipath.parent if config.inipath else config.rootpath
 
+    def path_of(name: str, text: str) -> Path:
+        return _absolute(Path(config.invocation_params.dir) if name in typed else ini_root, text)
+
     def path(name: str, default: str) -> Path:
-        if name in typed:
-            return _absolute(Path(config.invocation_params.dir), typed[name])
-        return _absolute(ini_root, ini[name]) if name in ini else config.rootpath / default
+        return path_of(name, merged[name]) if name in merged else config.rootpath / default
 
     split = merged.get("rag_split")
     if split not in (None, "dev", "test", "all"):
@@ -89,8 +106,17 @@ def read_settings(config: pytest.Config) -> Settings:
         runs_dir=path("rag_runs_dir", ".ragbench/runs"),
         tests=path("rag_tests", "golden"),
         report=path("rag_report", "") if "rag_report" in merged else None,
+        llm=_llm(merged["rag_llm"], path_of) if "rag_llm" in merged else None,
         root=config.rootpath,
     )
+
+
+def _llm(text: str, path: Callable[[str, str], Path]) -> LlmSetting:
+    """`replay:FILE`, `record:FILE`, `live` or `live:FILE`."""
+    mode, colon, file = text.partition(":")
+    if mode not in LLM_MODES or bool(colon) != bool(file) or (not file and mode != "live"):
+        raise UsageError(f"--rag-llm={text}: it is replay:FILE, record:FILE, live or live:FILE")
+    return LlmSetting(mode, path("rag_llm", file) if file else None)
 
 
 def _absolute(base: Path, text: str) -> Path:

@@ -136,6 +136,7 @@ def _measure(stem: str, cutoff: int | None, *, document: bool = False) -> Measur
     return Measure(stem, cutoff, document, family.definition, family.citation, family.kind)
 
 
+@lru_cache(maxsize=64)
 def metric_names(k: int = 10) -> tuple[str, ...]:
     """Names of every measure of a ranking that is cut at `k`, in display order."""
     return tuple(measure.name for measure in measures(k))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _SHOWN = 60
 
 
-STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
-"""Of every schema of a file: no coercion, no unknown keys."""
+STRICT = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+"""Of every schema of a file: no coercion, no unknown keys. Only the outermost one is built, when it first checks."""
 
 
 def refusal(code: str, text: str) -> PydanticCustomError:

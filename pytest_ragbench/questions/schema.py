@@ -99,6 +99,7 @@ Text = Annotated[str, AfterValidator(_not_blank)]
 
 
 class _Strict(BaseModel):
+    # Defaults come from factories: pydantic deep-copies a list or a record that stands there itself, for each question.
     model_config = STRICT
 
 
@@ -119,7 +120,7 @@ class SourceRecord(LocatorRecord):
 
     required: bool = True
     hop: Annotated[int, Field(ge=1)] | None = None
-    alternatives: list[LocatorRecord] = []
+    alternatives: list[LocatorRecord] = Field(default_factory=list)
 
 
 class ProvenanceRecord(_Strict):
@@ -129,7 +130,7 @@ class ProvenanceRecord(_Strict):
     status: Literal["draft", "verified", "edited", "rejected"] = "draft"
     reviewed_at: Annotated[str, BeforeValidator(_date), AfterValidator(_iso)] | None = None
     drafted_by: Text | None = None
-    seed_chunks: list[Text] = []
+    seed_chunks: list[Text] = Field(default_factory=list)
 
 
 class QuestionRecord(_Strict):
@@ -141,11 +142,11 @@ class QuestionRecord(_Strict):
     tier: Literal["T1", "T2", "T3", "T4"]
     split: Literal["dev", "test"] | None = None
     answerable: bool = True
-    gold: list[SourceRecord] = []
-    nuggets: list[Text] = []
+    gold: list[SourceRecord] = Field(default_factory=list)
+    nuggets: list[Text] = Field(default_factory=list)
     expect_course: Text | None = None
     domain: Text | None = None
-    provenance: ProvenanceRecord = ProvenanceRecord()
+    provenance: ProvenanceRecord = Field(default_factory=ProvenanceRecord)
     notes: Text | None = None
     strategy: Literal["fact", "explain", "prerequisites", "compare", "synthesis", "procedure", "history"] | None = None
     difficulty: Text | None = None

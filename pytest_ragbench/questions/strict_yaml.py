@@ -15,7 +15,7 @@ import yaml
 from pytest_ragbench.questions.scalars import Ambiguous, kind_of, read_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 MAX_DEPTH = 32
 """Deepest nesting that is read; a question set needs five levels."""
@@ -103,8 +103,7 @@ def events(text: str) -> Iterator[Any]:
     """
     parser = _Parser(text)
     try:
-        while parser.check_event():
-            yield parser.get_event()
+        yield from iter(parser.get_event, None)  # None stands behind the last one
     finally:
         parser.dispose()
 
@@ -113,9 +112,7 @@ def parse(text: str) -> Document:
     """Read one document; never raises for what the text holds."""
     builder = _Builder(text)
     try:
-        for event in events(text):
-            if not builder.take(event):
-                break
+        builder.build(events(text))
     except yaml.YAMLError as error:
         builder.document.flaws.append(_syntax_flaw(error, text))
     return builder.finished()
@@ -172,12 +169,14 @@ class _Builder:
             yaml.DocumentStartEvent: self._start_document,
         }
 
-    def take(self, event: Any) -> bool:
-        """Take one event; False when reading on is pointless."""
-        handler = self._handlers.get(type(event))
-        if handler is not None:
-            handler(event)
-        return not self._stopped
+    def build(self, events: Iterable[Any]) -> None:
+        """Take the events, until reading on is pointless."""
+        for event in events:
+            handler = self._handlers.get(type(event))
+            if handler is not None:
+                handler(event)
+            if self._stopped:
+                break
 
     def finished(self) -> Document:
         """The document; what was still open when reading stopped is cut off, so that nobody complains about its end."""

@@ -34,7 +34,7 @@ def named(chunk: Chunk) -> Chunk:
 
 def chunk_key(chunk: Chunk) -> tuple[str, str]:
     """What tells the chunks of a run apart: name and file, since an index may count its chunks file by file."""
-    return chunk_name(chunk), chunk.file
+    return chunk_name(chunk) if chunk.id is None else chunk.id, chunk.file
 
 
 def chunk_line(chunk: Chunk) -> str:

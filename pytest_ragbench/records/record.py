@@ -12,7 +12,7 @@ from pytest_ragbench.errors import RecordError
 from pytest_ragbench.questions.serial import from_mapping
 from pytest_ragbench.records.files import read_object, reading
 from pytest_ragbench.records.process import host, process_started
-from pytest_ragbench.records.schema import SCHEMA_VERSION, check_run, check_version
+from pytest_ragbench.records.schema import SUMMARY_VERSION, check_run, check_version
 from pytest_ragbench.records.strict import parse_object
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class RunRecord:
             self._note("summary.json is missing, so there are no means, intervals and verdicts")
             return None
         found = read_object(path)
-        check_version(found.get("schema_version", SCHEMA_VERSION), str(path))
+        check_version(found.get("schema_version", SUMMARY_VERSION), str(path), reads=SUMMARY_VERSION)
         return found
 
     def rows(self) -> Iterator[dict[str, Any]]:

@@ -8,11 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_ragbench.errors import RecordError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Of `run.json`, and with it of the rows and chunks beside it: 1 kept the chunks of every stage."""
+
+SUMMARY_VERSION = 1
+"""Of `summary.json`."""
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class GitModel(_Strict):
@@ -38,6 +42,8 @@ class ExperimentModel(_Strict):
 
     name: str
     arms: list[str]
+    judged_by: list[str] = Field(default_factory=list)
+    guarded_by: list[str] = Field(default_factory=list)
 
 
 class BootstrapModel(_Strict):
@@ -59,7 +65,7 @@ class LedgerModel(_Strict):
 class RunModel(_Strict):
     """`run.json`."""
 
-    schema_version: Literal[1]
+    schema_version: Literal[2]
     run_id: str
     status: Literal["running", "done", "failed"]
     reason: str | None = None
@@ -95,18 +101,18 @@ class RunModel(_Strict):
     versions: dict[str, str] = Field(default_factory=dict)
 
 
-def check_version(version: Any, path: str) -> None:
+def check_version(version: Any, path: str, *, reads: int = SCHEMA_VERSION) -> None:
     """Refuse a file of another schema.
 
     Raises:
-        RecordError: `version` is not the one that this code reads.
+        RecordError: `version` is not the one that this code `reads`.
     """
-    if version == SCHEMA_VERSION and not isinstance(version, bool):
+    if version == reads and not isinstance(version, bool):
         return
     found = "no schema_version" if version is None else f"schema_version {version!r}"
-    newer = isinstance(version, int) and version > SCHEMA_VERSION
+    newer = isinstance(version, int) and version > reads
     advice = "upgrade pytest-ragbench to read it" if newer else "it was not written by a released version"
-    raise RecordError(f"{path}: it has {found}; this version reads {SCHEMA_VERSION}; {advice}")
+    raise RecordError(f"{path}: it has {found}; this version reads {reads}; {advice}")
 
 
 def check_run(value: dict[str, Any], path: str) -> dict[str, Any]:

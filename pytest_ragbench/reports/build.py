@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.reports.comparisons import comparisons, headline
 from pytest_ragbench.reports.costs import costs
+from pytest_ragbench.reports.gating import gates, sweeps
+from pytest_ragbench.reports.graph import graph
 from pytest_ragbench.reports.model import Report
 from pytest_ragbench.reports.opening import errors, opening
+from pytest_ragbench.reports.routing import by_prefix, generated_routing, routing
 from pytest_ragbench.reports.tables import groups, hops, main_table, twins
 from pytest_ragbench.reports.view import RunView
 
@@ -48,6 +51,12 @@ def build(
         *groups(view),
         *twins(view),
         *hops(view),
+        *graph(view),
+        *routing(view),
+        *generated_routing(view),
+        *by_prefix(view),
+        *gates(view),
+        *sweeps(view),
         *costs(view),
     ]
     return Report(f"Retrieval bench: {run['run_id']}", tuple(sections))

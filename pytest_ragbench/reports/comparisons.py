@@ -157,7 +157,7 @@ def comparisons(view: RunView) -> Iterator[Section]:
     """One section for each experiment, and one for the comparisons of none."""
     legend = _legend(view)
     for title, pairs in view.families():
-        metrics = _shown_metrics(view)
+        metrics = _shown_metrics(view, title)
         if len(pairs) * len(metrics) > ROWS_SHOWN:
             metrics = metrics[:1]
         rows = [_row(view, pair, metric) for pair in pairs[:ROWS_SHOWN] for metric in metrics]
@@ -170,8 +170,15 @@ def comparisons(view: RunView) -> Iterator[Section]:
         legend = ()
 
 
-def _shown_metrics(view: RunView) -> list[str]:
-    """The main metric, then recall and the binary hit, which McNemar's test can judge."""
+def _shown_metrics(view: RunView, title: str = "") -> list[str]:
+    """What the experiment is judged and guarded by, where it says so and the run has it.
+
+    Else the main metric, then recall and the binary hit, which McNemar's test can judge.
+    """
+    judged, guarded = view.judged(title)
+    known = {metric for name in view.names for metric in view.results[name].get("overall") or {}}
+    if declared := [metric for metric in dict.fromkeys((*judged, *guarded)) if metric in known]:
+        return declared
     return [*view.metrics[:1], *(metric for metric in view.metrics[1:] if metric.startswith(("recall@", "hit@")))]
 
 
@@ -183,6 +190,10 @@ def _family(view: RunView, title: str, pairs: Sequence[tuple[str, str]]) -> str:
     if count > 1 and title:
         expected = count * chance
         text += f". At this level about {expected:.2g} of them would look real by chance alone, so p Holm is beside p"
+    judged, guarded = view.judged(title)
+    if judged:
+        text += f". Declared to be judged by {', '.join(judged)}"
+        text += f", guarded by {', '.join(guarded)}" if guarded else ""
     return text + "."
 
 
@@ -206,7 +217,12 @@ def _probability(value: float | None) -> Cell:
 
 def _legend(view: RunView) -> tuple[Bullets, ...]:
     """What the verdicts that occur mean."""
-    used = {str(view.paired(*pair, metric).get("verdict")) for pair in view.pairs for metric in _shown_metrics(view)}
+    used = {
+        str(view.paired(*pair, metric).get("verdict"))
+        for title, pairs in view.families()
+        for pair in pairs
+        for metric in _shown_metrics(view, title)
+    }
     lines = [f"{WORDS[verdict]}: {meaning}" for verdict, meaning in MEANINGS.items() if verdict in used]
     if not lines:
         return ()

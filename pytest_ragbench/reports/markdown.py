@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_ragbench.reports.model import Block, Bullets, Cell, Report, Sentences, Table
+from pytest_ragbench.reports.model import Block, Bullets, Cell, Plot, Report, Sentences, Table
 from pytest_ragbench.reports.text import cell_text, cut, visible
 
 CELL_CHARACTERS = 300
@@ -47,6 +47,8 @@ def _block(block: Block) -> str:
             return escape_block(block.text)
         case Bullets():
             return "\n".join(f"- {escape_block(item)}" for item in block.items)
+        case Plot():
+            return "\n".join(("```text", *block.lines, "```"))
         case Table():
             return _table(block)
 

@@ -90,7 +90,18 @@ class Bullets:
     items: tuple[str, ...]
 
 
-Block = Sentences | Bullets | Table
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A drawing of printable ASCII characters, shown as it is in letters of one width.
+
+    Attributes:
+        lines: From top to bottom, none wider than the narrowest terminal.
+    """
+
+    lines: tuple[str, ...]
+
+
+Block = Sentences | Bullets | Table | Plot
 
 
 @dataclass(frozen=True, slots=True)

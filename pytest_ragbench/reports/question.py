@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.metrics.catalogue import DOCUMENT_PREFIX, metric_names
 from pytest_ragbench.reports.model import Block, Bullets, Cell, Column, Number, Report, Section, Sentences, Table
-from pytest_ragbench.reports.text import cut
+from pytest_ragbench.reports.text import cut, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,10 +89,30 @@ def _row_blocks(row: Mapping[str, Any], texts: Mapping[tuple[str, str], str], k:
     shown = [f"{name} {metrics[name]:.3f}" for name in names]
     if shown:
         yield Sentences(f"{', '.join(shown)}.")
+    yield from _reported(row)
     if not row.get("ranking"):
         yield Sentences("The ranking is empty.")
         return
     yield _without_empty(Table(_RANKING, tuple(_ranked(entry, texts) for entry in row["ranking"]), keys=2))
+
+
+def _reported(row: Mapping[str, Any]) -> Iterator[Block]:
+    """What a gate removed, what a walk found and where routing led, a sentence each."""
+    if (gate := row.get("gate")) is not None:
+        lost = sorted({source for chunk in gate["removed"] for source in chunk["matches"]})
+        text = f"The gate removed {plural(len(gate['removed']), 'chunk')}"
+        text += f", among them what satisfies {', '.join(map(str, lost))}" if lost else ""
+        if gate["confidence"] is not None and gate["threshold"] is not None:
+            text += f"; confidence {gate['confidence']:.4g}, threshold {gate['threshold']:.4g}"
+        yield Sentences(f"{text}.")
+    if (walk := row.get("walk")) is not None:
+        kept = sum(step["kept"] for step in walk["added"])
+        text = f"The walk added {plural(len(walk['added']), 'chunk')}, {kept} of them in the ranking"
+        text += f"; it alone found {', '.join(map(str, walk['found']))}" if walk["found"] else ""
+        yield Sentences(f"{text}.")
+    if (route := row.get("route")) is not None:
+        said = [f"{key} {route[key]}" for key in ("course", "area", "kind", "scope", "expected") if route.get(key)]
+        yield Sentences(f"Routing: {', '.join(said)}." if said else "Routing named nothing.")
 
 
 def _without_empty(table: Table) -> Table:

@@ -71,8 +71,19 @@ def _counts(view: RunView) -> Iterator[Bullets]:
         partners = view.results[name].get("inert") or ()
         if partners:
             lines.append(f"Inert: {name} ranked exactly as {', '.join(partners)} on every question.")
+    lines.extend(_tied(view))
     if lines:
         yield Bullets(tuple(lines))
+
+
+def _tied(view: RunView) -> Iterator[str]:
+    found = {name: view.results[name].get("tied_top") for name in view.names}
+    shown = [f"{name} in {plural(count, 'row')}" for name, count in found.items() if count]
+    if shown:
+        yield (
+            f"Tied top scores: the first two chunks have one score under {', '.join(shown)}; their order is then no "
+            "judgment, and a scorer that ties often is saturated."
+        )
 
 
 def groups(view: RunView) -> Iterator[Section]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from pytest_ragbench.reports.model import Block, Bullets, Report, Sentences, Table
+from pytest_ragbench.reports.model import Block, Bullets, Plot, Report, Sentences, Table
 from pytest_ragbench.reports.text import cell_text, cut, visible
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def _block(block: Block, width: int) -> str:
                 )
                 for item in block.items
             )
+        case Plot():
+            return "\n".join(block.lines)
         case Table():
             return "\n\n".join(_grids(block, width))
 

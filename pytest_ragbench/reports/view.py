@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,14 @@ class RunView:
                 left.pop(pair, None)
         if left:
             yield "", tuple(left)
+
+    def judged(self, family: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The metrics that an experiment says it is judged by, and those that guard it; none where it does not say."""
+        declared: Sequence[Mapping[str, Any]] = self.run.get("experiments") or ()
+        found: Mapping[str, Any] = next((one for one in declared if one["name"] == family), {})
+        named = (tuple(found.get(key) or ()) for key in ("judged_by", "guarded_by"))
+        judged, guarded = (tuple(re.sub("@k$", f"@{self.k}", name) for name in names) for names in named)
+        return judged, guarded
 
     def paired(self, name: str, other: str, metric: str) -> Mapping[str, Any]:
         """One comparison; empty where it was not made."""

@@ -9,7 +9,6 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pytest_ragbench import canonical
@@ -39,7 +38,7 @@ class Entry(BaseModel):
     `hash` the sha256 of the canonical JSON of the other keys.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     schema_version: int
     index: int
@@ -130,6 +129,8 @@ class Ledger:
         Raises:
             SealedError: The budget is spent, the ledger is not intact, or it cannot be written.
         """
+        from filelock import FileLock, Timeout  # every session reads the ledger, and few write to it
+
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=LOCK_SECONDS):

@@ -39,16 +39,16 @@ def test_cells_come_in_the_order_asked_for_and_absent_ones_are_null():
     table = table_of(row("q-0002", hit=0.25), row("q-0001", hit=0.75))
     slots = table.slots(["q-0001", "q-0002", "q-0003"], "c")
     assert slots[2] == ABSENT
-    assert table.metrics(slots, 0).tolist()[:2] == [0.75, 0.25]
-    assert np.isnan(table.metrics(slots, 0)[2])
-    assert table.has_metrics(slots).tolist() == [True, True, False]
+    assert table.metrics(slots)[:, 0].tolist()[:2] == [0.75, 0.25]
+    assert np.isnan(table.metrics(slots)[2, 0])
+    assert (~np.isnan(table.metrics(slots))).any(axis=1).tolist() == [True, True, False]
 
 
 def test_an_empty_table_answers_as_if_everything_were_absent():
     table = RowTable(METRICS)
     slots = table.slots(["q-0001"], "c")
-    assert np.isnan(table.metrics(slots, 1)).all()
-    assert not table.has_metrics(slots).any()
+    assert np.isnan(table.metrics(slots)[:, 1]).all()
+    assert np.isnan(table.metrics(slots)).all()
     assert not table.flagged(slots, ERRORED).any()
     assert table.satisfied(slots) == [0]
     assert (table.spans(slots), table.timings(slots)) == ([], {})
@@ -60,7 +60,7 @@ def test_of_two_rows_for_one_cell_the_last_one_counts_in_every_column():
     table = table_of(first, row(hit=1.0, ranking=[ranked(matches=[1])], timings={"search": 2.0}, cached=["dense"]))
     slots = table.slots(["q-0001"], "c")
     assert len(table) == 1
-    assert table.metrics(slots, 0).tolist() == [1.0]
+    assert table.metrics(slots)[:, 0].tolist() == [1.0]
     assert table.satisfied(slots) == [0b10]
     assert table.spans(slots) == []
     assert {stage: values.tolist() for stage, values in table.timings(slots).items()} == {"search": [2.0]}
@@ -71,7 +71,7 @@ def test_of_two_rows_for_one_cell_the_last_one_counts_in_every_column():
 def test_an_errored_row_has_no_metric_even_if_it_names_one():
     table = table_of(row(hit=1.0, error="ValueError: boom"))
     slots = table.slots(["q-0001"], "c")
-    assert np.isnan(table.metrics(slots, 0)[0])
+    assert np.isnan(table.metrics(slots)[0, 0])
     assert table.flagged(slots, ERRORED).tolist() == [True]
 
 
@@ -79,7 +79,7 @@ def test_null_and_missing_metrics_are_null():
     table = RowTable((*METRICS, "ndcg@10"))
     table.add(row(hit=None))
     slots = table.slots(["q-0001"], "c")
-    assert [np.isnan(table.metrics(slots, column)[0]) for column in range(3)] == [True, False, True]
+    assert [np.isnan(table.metrics(slots)[0, column]) for column in range(3)] == [True, False, True]
 
 
 def test_a_stage_that_appears_late_is_absent_from_earlier_rows():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ragbench.authoring import corpus as corpus_module
+from pytest_ragbench.authoring.boards import board_text
 from pytest_ragbench.authoring.corpus import Unread, open_corpus
 from pytest_ragbench.authoring.validation import ERRORS, WARNINGS, Validation, validate
 from pytest_ragbench.errors import UsageError
@@ -391,6 +393,34 @@ def test_nuggets_are_looked_up_in_the_cells_of_a_notebook_and_the_nodes_of_a_can
     text = record("par-0001", gold="[{file: n.ipynb, heading: Any}]", nuggets="[thomas tridiagonal solver]")
     text += record("par-0002", "else", gold="[{file: c.canvas}]", nuggets="[stability region]")
     assert codes(check(text, files)) == ([], [])
+
+
+CANVAS = """{"nodes": [
+  {"id": "a", "type": "text", "text": "# Bisection\\nhalves a bracket"},
+  {"id": "b", "type": "file", "file": "Courses/Newton method.md", "subpath": "#Convergence"},
+  {"id": "c", "type": "link", "url": "https://example.org/secant"},
+  {"id": "g", "type": "group", "label": "Root finding"}
+], "edges": [
+  {"id": "1", "fromNode": "a", "toNode": "b", "label": "is slower than"},
+  {"id": "2", "fromNode": "c", "toNode": "gone", "label": "generalises"},
+  {"id": "3", "fromNode": "a", "toNode": "c"}
+]}"""
+
+
+def test_all_that_a_canvas_says_is_seen_labels_addresses_paths_and_edges_between_named_ends(check: Check) -> None:
+    nuggets = "[root finding, example.org secant, Courses Newton Convergence, bisection slower than newton method]"
+    assert codes(check(record(gold="[{file: c.canvas}]", nuggets=nuggets), {"c.canvas": CANVAS})) == ([], [])
+    text = board_text(json.loads(CANVAS))
+    assert "Bisection is slower than Courses/Newton method.md#Convergence" in text.split("\n\n")
+    assert "https://example.org/secant generalises" in text.split("\n\n")
+    missing = check(record(gold="[{file: c.canvas}]", nuggets="[halley iteration]"), {"c.canvas": CANVAS})
+    assert codes(missing) == ([], ["nugget-unsupported"])
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"nodes": null}', '{"nodes": [{"id": 3, "text": 4}], "edges": [{}]}'])
+def test_an_empty_canvas_says_nothing_and_is_no_damage(check: Check, content: str) -> None:
+    found = check(record(gold="[{file: c.canvas}]", nuggets="[halley iteration]"), {"c.canvas": content})
+    assert codes(found) == ([], ["nugget-unsupported"])
 
 
 def test_a_corpus_or_set_that_does_not_exist_is_a_mistake_in_the_command(tmp_path: Path) -> None:

@@ -288,3 +288,23 @@ def test_pyt_01_names_are_matched_whole_and_unknown_ones_get_suggestions(tmp_pat
 def test_selecting_nothing_is_a_usage_error(names: list[str]) -> None:
     with pytest.raises(UsageError, match="declared are default"):
         select(load_catalogue(None), names)
+
+
+def test_an_experiment_may_say_what_it_is_judged_by(tmp_path: Path) -> None:
+    text = """
+experiments:
+  caps:
+    judged_by: [recall@k, complete@k]
+    guarded_by: hit@1
+    arms: {D-off: {}, D-cap2: {overrides: {max_per_file: 2}, paired: D-off}}
+  plain:
+    arms: {P: {}}
+"""
+    experiments = load(tmp_path, text).experiments
+    assert (experiments["caps"].judged_by, experiments["caps"].guarded_by) == (("recall@k", "complete@k"), ("hit@1",))
+    assert (experiments["plain"].judged_by, experiments["plain"].guarded_by) == ((), ())
+
+
+def test_what_an_experiment_is_judged_by_looks_like_a_metric(tmp_path: Path) -> None:
+    text = "experiments: {caps: {judged_by: [Recall at 10], arms: {A: {}}}}\n"
+    assert only(tmp_path, text).code == "bad-name"

@@ -16,6 +16,7 @@ from pytest_ragbench import canonical
 from pytest_ragbench.contract import Chunk, SearchResult
 from pytest_ragbench.errors import PipelineError
 from pytest_ragbench.execution.adapters import as_result
+from pytest_ragbench.execution.extras import Gate, Walk
 from pytest_ragbench.execution.fields import plain
 
 
@@ -116,8 +117,8 @@ def test_the_whole_may_be_a_mapping_or_an_object_that_holds_the_ranking(key):
 
 
 def test_extras_are_read_and_made_plain():
-    class Route(Enum):
-        COURSE = "os"
+    class Course(Enum):
+        OS = "os"
 
     result = as_result(
         {
@@ -127,10 +128,10 @@ def test_extras_are_read_and_made_plain():
             "cold": np.bool_(True),
             "cached": ("rerank",),
             "stages": {"fusion": ["b.md", "a.md"]},
-            "route": Route.COURSE,
-            "gate": {"removed": np.array([1, 2]), "at": Path("x"), "threshold": Decimal("0.5"), "worst": math.nan},
-            "walk": dataclasses.make_dataclass("Walk", ["steps"])(steps={"a"}),
-            "answer": "yes",
+            "route": {"course": Course.OS, "new": np.int64(3), "at": Path("x")},
+            "gate": SimpleNamespace(scorer="late", threshold=Decimal("0.5"), confidence=math.nan, removed=["c.md"]),
+            "walk": dataclasses.make_dataclass("Report", ["query_seeds", "edges"])(query_seeds="2", edges={"a"}),
+            "answer": Course.OS,
             "hyde_cache": "hit",
         }
     )
@@ -141,10 +142,10 @@ def test_extras_are_read_and_made_plain():
         cold=True,
         cached=("rerank",),
         stages={"fusion": (Chunk("b.md"), Chunk("a.md"))},
-        gate={"removed": [1, 2], "at": "x", "threshold": 0.5, "worst": None},
-        walk={"steps": ["a"]},
-        route="os",
-        answer="yes",
+        gate=Gate("late", 0.5, None, (Chunk("c.md"),)),
+        walk=Walk(None, (), 2, {"edges": ["a"]}),
+        route={"course": "os", "new": 3, "at": "x"},
+        answer="os",
         hyde_cache="hit",
     )
 

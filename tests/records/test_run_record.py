@@ -100,7 +100,8 @@ def test_rec_02_an_old_record_with_a_renamed_metric_is_read(finished):
 @pytest.mark.parametrize(
     ("version", "words"),
     [
-        (2, "upgrade pytest-ragbench"),
+        (1, "was not written by a released version"),
+        (3, "upgrade pytest-ragbench"),
         ("1", "schema_version '1'"),
         (None, "no schema_version"),
         (True, "schema_version True"),

@@ -23,7 +23,7 @@ def lines(path):
 
 def test_a_record_says_at_once_that_it_runs_and_who_writes_it(new_writer):
     run = json.loads((new_writer(split="dev").folder / "run.json").read_text())
-    assert (run["status"], run["pid"], run["split"], run["schema_version"]) == ("running", os.getpid(), "dev", 1)
+    assert (run["status"], run["pid"], run["split"], run["schema_version"]) == ("running", os.getpid(), "dev", 2)
     assert run["started_at"] == "2026-09-01T12:00:00.000Z"
     assert run["run_id"] == "20260901T120000Z-0123456"
     assert run["process_started"]

@@ -1,0 +1,53 @@
+"""Which language model a session asks, and what its record says of it. Opened when a pipeline first needs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_ragbench.harness.settings import LlmSetting, Settings
+    from pytest_ragbench.llm.seam import Seam
+    from pytest_ragbench.llm.store import Store
+
+
+def open_seam(setting: LlmSetting) -> Seam:
+    """The seam that a setting names.
+
+    Raises:
+        UsageError: Its store is missing or unsound, or the live model cannot be asked.
+    """
+    if setting.mode == "live":
+        from pytest_ragbench.llm.live import Live, model_of
+
+        return Live(model_of(), setting.store)
+    from pytest_ragbench.llm.seam import Recording, Replay  # every session loads this module, and few ask a model
+
+    store = _store(setting)
+    return Replay(store) if setting.mode == "replay" else Recording(store)
+
+
+def described(settings: Settings) -> dict[str, Any] | None:
+    """What `run.json` says: mode, store as the user would type it, model label, digest of the store's answers.
+
+    Raises:
+        UsageError: As `open_seam`.
+    """
+    setting = settings.llm
+    if setting is None:
+        return None
+    shown = settings.shown(setting.store) if setting.store is not None else None
+    if setting.mode == "live":
+        from pytest_ragbench.llm.live import model_of
+
+        return {"mode": "live", "store": shown, "model": model_of(), "digest": None}
+    store = _store(setting)
+    return {"mode": setting.mode, "store": shown, "model": store.model, "digest": store.digest}
+
+
+def _store(setting: LlmSetting) -> Store:
+    from pytest_ragbench.llm.store import Store, read_store
+
+    assert setting.store is not None
+    if setting.mode == "record" and not setting.store.exists():
+        return Store(setting.store)
+    return read_store(setting.store)
