@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +21,6 @@ class BenchHooks:
 
     def __init__(self, session: BenchSession) -> None:
         self._session = session
-        self._frozen = False
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Say what is about to be measured."""
@@ -35,17 +33,6 @@ class BenchHooks:
         """Select after everyone else has."""
         yield
         self._session.select(session, items)
-
-    def pytest_collection_finish(self) -> None:
-        """Keep the garbage collector from walking over thousands of items again and again: they live to the end."""
-        if gc.get_freeze_count() == 0:  # else someone else has frozen theirs, and would lose it when ours are freed
-            gc.freeze()
-            self._frozen = True
-
-    def pytest_unconfigure(self) -> None:
-        """Give back what was kept from the garbage collector."""
-        if self._frozen:
-            gc.unfreeze()
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Begin the record before fixtures are set up; not first of all, since a mark may skip the item."""
