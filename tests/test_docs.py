@@ -21,7 +21,17 @@ from pytest_ragbench.configurations.designs import factorial_arms, leave_one_out
 from pytest_ragbench.configurations.loading import load_catalogue, missing_off_values
 from pytest_ragbench.configurations.model import Configuration
 from pytest_ragbench.configurations.schema import ArmRecord, CatalogueRecord
-from pytest_ragbench.contract import ROUTE_COUNTS, Addition, Chunk, GateReport, RouteReport, SearchResult, WalkReport
+from pytest_ragbench.contract import (
+    ROUTE_COUNTS,
+    Addition,
+    Chunk,
+    DecomposedReport,
+    Dropped,
+    GateReport,
+    RouteReport,
+    SearchResult,
+    WalkReport,
+)
 from pytest_ragbench.errors import InputError
 from pytest_ragbench.execution.cell import measure
 from pytest_ragbench.harness.options import OPTIONS
@@ -320,7 +330,8 @@ def everything(query: str, **overrides: object) -> SearchResult:
     gate = GateReport(scorer="late", threshold=threshold, confidence=0.9, removed=[tied])
     walk = WalkReport(search=[tied], added=[{"chunk": chunk, "edge": "link"}], query_seeds=1)
     route = RouteReport(course="c", area=None, kind=None, scope="c", **dict.fromkeys(ROUTE_COUNTS, 1))
-    told = {"stages": {"rank": [chunk]}, "gate": gate, "walk": walk, "route": route, "answer": "a"}
+    split = DecomposedReport(parts=["x"], dropped=[{"text": "", "why": "blank"}])
+    told = {"stages": {"rank": [chunk]}, "gate": gate, "walk": walk, "route": route, "decomposed": split, "answer": "a"}
     return SearchResult([chunk, tied], {"rank": 1.0}, ["sparse"], **told)
 
 
@@ -330,9 +341,9 @@ def test_every_key_of_a_row_and_of_a_chunk_is_told():
     text = section(FILES, "`per_query.jsonl`")
     assert first_column(text, "key") == set(row)
     reports = (row["gate"], row["gate"]["removed"][0], row["walk"], row["walk"]["added"][0], row["stages"]["rank"])
-    for part in (row["ranking"][0], row["route"], *reports):
+    for part in (row["ranking"][0], row["route"], row["decomposed"], row["decomposed"]["dropped"][0], *reports):
         assert set(part) <= spans(text)
-    for report in (GateReport, WalkReport, Addition, RouteReport):
+    for report in (GateReport, WalkReport, Addition, RouteReport, DecomposedReport, Dropped):
         assert set(report.__annotations__) <= spans(text)
     assert set(chunk_mapping(Chunk("a.md"))) <= spans(section(FILES, "`chunks.jsonl`"))
 
@@ -493,7 +504,7 @@ def test_every_flag_that_is_mentioned_exists(name, pytest_flags):
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_rag_ini_key_that_is_mentioned_exists(name):
-    known = {option.dest for option in OPTIONS} | {"rag_pipeline", "rag_row", "rag_bm25", "rag_unseal_test"}
+    known = {option.dest for option in OPTIONS} | {"rag_pipeline", "rag_row", "rag_questions", "rag_bm25", "rag_unseal_test"}
     assert set(re.findall(r"(?<![\w.])rag_[a-z0-9_]+", TEXTS[name])) <= known
 
 
