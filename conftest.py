@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pytest_ragbench.llm.seam import Seam
     from pytest_ragbench.questions.model import Question
     from rag.pipeline import RagPipeline
@@ -46,17 +44,25 @@ def rag_pipeline(
 
 
 def oracle_of(questions: tuple[Question, ...]) -> Oracle:
-    """What the probes may know: which required sources of a golden question a chunk satisfies, and its course."""
+    """What the probes may know: which required sources of a golden question a chunk satisfies, and its course.
+
+    A search is given a text alone, so that a text which two questions share names no gold: a probe then fails the row.
+    """
     from pytest_ragbench.contract import Chunk as Seen
     from pytest_ragbench.metrics.relevance import compile_gold, match
     from rag.stages import Gold
 
-    by_text: Mapping[str, Question] = {question.text: question for question in questions}
+    by_text: dict[str, list[Question]] = {}
+    for question in questions:
+        by_text.setdefault(question.text, []).append(question)
 
     def oracle(query: str) -> Gold | None:
-        question = by_text.get(query)
-        if question is None:
+        asking = by_text.get(query, [])
+        if len(asking) > 1:
+            raise ValueError(f"{' and '.join(question.id for question in asking)} ask {query!r}: whose gold is meant?")
+        if not asking:
             return None
+        question = asking[0]
         gold = compile_gold(question.gold, suite=question.suite)
         required = {index: place for place, index in enumerate(_required(question))}
 

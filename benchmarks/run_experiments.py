@@ -37,6 +37,12 @@ def run(name: str, sets: str) -> tuple[dict, float]:
     return json.loads((Path(record) / "summary.json").read_text(encoding="utf-8")), took
 
 
+def cell(entry: dict) -> str:
+    """A difference with its interval; never a negative zero."""
+    delta, low, high = (round(entry[key], 3) + 0.0 for key in ("delta", "low", "high"))
+    return f"{delta:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
 def compared(results: dict) -> list[str]:
     """Markdown rows of the comparisons."""
     lines = []
@@ -55,7 +61,7 @@ def main() -> None:
         for sets in SETS.get(name, ("golden/sets",)):
             summary, took = run(name, sets)
             results = summary["results"]
-            rows = sum(sum(found["rows"].values()) for found in results.values())
+            rows = sum(sum(found["rows"].values()) + found["unanswerable"] for found in results.values())
             table.append(f"| `{name}` | `{sets}` | {len(results)} | {rows:,} | {took:.0f} s |")
             print(table[-1], file=sys.stderr, flush=True)
             lines = compared(results)

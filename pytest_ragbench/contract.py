@@ -110,6 +110,25 @@ ROUTE_COUNTS = ("router_hits", "routed", "unrouted", "targets", "targets_missing
 """The counts of a `RouteReport`, in display order."""
 
 
+class Dropped(TypedDict, total=False):
+    """A sub-query that is not searched: its `text`, and `why`."""
+
+    text: str
+    why: str
+
+
+class DecomposedReport(TypedDict, total=False):
+    """What became of a question that was split. Keys of your own are kept in the row.
+
+    Attributes:
+        parts: The sub-queries that were searched.
+        dropped: What was taken for one and was not searched.
+    """
+
+    parts: Sequence[str]
+    dropped: Sequence[Dropped]
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """A ranking and what the pipeline chose to report about it.
@@ -125,6 +144,7 @@ class SearchResult:
         gate: What a relevance gate removed: a mapping or an object with the fields of `GateReport`.
         walk: What a graph walk added: likewise, `WalkReport`.
         route: What routing decided: likewise, `RouteReport`.
+        decomposed: How the question was split: likewise, `DecomposedReport`.
         answer: A generated answer.
         hyde_cache: `hit`, `miss` or None.
     """
@@ -138,6 +158,7 @@ class SearchResult:
     gate: Any = None
     walk: Any = None
     route: Any = None
+    decomposed: Any = None
     answer: Any = None
     hyde_cache: str | None = None
 

@@ -30,8 +30,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Keep a bench run from loading the conftest files of other tests, which may not even import here."""
     if options.typed_here(early_config):
-        from pytest_ragbench.harness import narrowing
+        from pytest_ragbench.harness import collector, narrowing
 
+        collector.give_back_last(early_config)
         narrowing.narrow_conftests(early_config)
 
 

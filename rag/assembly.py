@@ -1,4 +1,4 @@
-"""What a pipeline is made of: each stage by name, made when a search first needs it. `pipeline` decides their order.
+"""What a pipeline is made of: each stage by name, made when a search first needs it. `flow` decides their order.
 
 A stage of one's own takes the place of another by handing `RagPipeline` another table; a new one needs an option too.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag.cache import DiskCache, Lazy, Memo, Meter, PairScores
-from rag.errors import ModelMissingError
+from rag.errors import ModelMissingError, QuestionsMissingError
 from rag.models import Model, find
 from rag.text import TOKENIZERS
 
@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from rag.corpus import Corpus
     from rag.cross_encoder import PairModel
+    from rag.decompose import Decompose
     from rag.embedding import QuestionVectors
     from rag.generated import Pointers
     from rag.graph.model import Graph
     from rag.graph.walking import Walk
+    from rag.hyde import Hyde
     from rag.hype import Questions
-    from rag.indexing import Corpus, Indexer
+    from rag.indexing import Indexer
     from rag.laya import Checkpoint
     from rag.options import Settings
     from rag.routing import Router
@@ -47,6 +50,9 @@ class Assembly:
         llm: The language model, or None.
 
     Attributes:
+        settings: What `config.yaml` says.
+        indexer: Opens the parts of the index.
+        llm: The language model, or None.
         corpus: The chunks.
         encoder: The embedding model.
         pair_model: The cross-encoder.
@@ -203,7 +209,9 @@ def hype_lane(parts: Assembly) -> Lane:
     def open_questions() -> Questions:
         return parts.indexer.hype(corpus, parts.model, lambda: opened(parts.encoder), language_model(parts))
 
-    return Hype(Lazy(open_questions), parts.questions, (corpus.digest, parts.model.digest))
+    # Asked again by every search, a build that was refused would ask the language model for every chunk each time.
+    questions = Lazy(open_questions, refusal=QuestionsMissingError)
+    return Hype(questions, parts.questions, (corpus.digest, parts.model.digest))
 
 
 def omnisearch_lane(parts: Assembly) -> Lane:
@@ -248,14 +256,14 @@ def walk(parts: Assembly, edges: Literal["drawn", "e1e4"]) -> Walk:
     return Walk(parts.graph, edges, opened(parts.corpus).chunks)
 
 
-def hyde(parts: Assembly) -> Any:
+def hyde(parts: Assembly) -> Hyde:
     """Drafts answers, each once."""
     from rag.hyde import Hyde
 
     return Hyde(language_model(parts), parts.disk("completions"))
 
 
-def decompose(parts: Assembly) -> Any:
+def decompose(parts: Assembly) -> Decompose:
     """Splits questions, each once."""
     from rag.decompose import Decompose
 

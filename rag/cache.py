@@ -156,17 +156,30 @@ class Meter:
 
 
 class Lazy(Generic[T]):
-    """Something that is built or loaded when a search first needs it, on that search's bill."""
+    """Something that is built or loaded when a search first needs it, on that search's bill.
 
-    def __init__(self, open_it: Callable[[], T]) -> None:
+    Args:
+        open_it: Builds or loads it.
+        refusal: The error that says that it cannot be had in this process: from then on it is raised at once.
+    """
+
+    def __init__(self, open_it: Callable[[], T], refusal: type[Exception] | tuple[()] = ()) -> None:
         self._open = open_it
+        self._refusal = refusal
+        self._refused: Exception | None = None
         self._value: T | None = None
 
     def get(self, meter: Meter) -> T:
         """The thing itself."""
+        if self._refused is not None:
+            raise type(self._refused)(*self._refused.args)  # one that was raised before would drag its frames along
         if self._value is None:
-            with meter.loading():
-                self._value = self._open()
+            try:
+                with meter.loading():
+                    self._value = self._open()
+            except self._refusal as error:
+                self._refused = error.with_traceback(None)
+                raise
         return self._value
 
     @property
@@ -178,12 +191,15 @@ class Lazy(Generic[T]):
 class DiskCache:
     """Digests to bytes in one SQLite file: safe against crashes and several processes, checked at every read.
 
-    A damaged file, or one that has grown beyond `max_bytes`, is begun anew: what it held can be computed again.
+    A damaged file, or one that has grown beyond `max_bytes`, is begun anew: what it held can be computed again. One
+    that somebody holds for longer than `wait_s` is done without from then on, so that no search waits for it again.
     """
 
-    def __init__(self, path: Path, max_bytes: int = 4 * 2**30) -> None:
+    def __init__(self, path: Path, max_bytes: int = 4 * 2**30, wait_s: float = 60.0) -> None:
         self._path = path
         self._max_bytes = max_bytes
+        self._wait_s = wait_s
+        self._held = False
 
     def known(self, keys: Sequence[str]) -> set[str]:
         """Which keys are there; their values are not read."""
@@ -191,11 +207,12 @@ class DiskCache:
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """The values that are there and whose check sum is right."""
-        return {key: value for key, value, crc in self._select("key, value, crc", keys) if zlib.crc32(value) == crc}
+        found = self._select("key, value, crc", keys)
+        return {key: value for key, value, crc in found if isinstance(value, bytes) and zlib.crc32(value) == crc}
 
     def put_many(self, items: dict[str, bytes]) -> None:
         """Keep values; they are on disk when this returns."""
-        if not items:
+        if not items or self._held:
             return
         rows = [(key, value, zlib.crc32(value)) for key, value in items.items()]
         with suppress(OSError, sqlite3.Error):  # a cache that cannot be written costs time, not results
@@ -203,15 +220,13 @@ class DiskCache:
                 self._discard()
             try:
                 self._write(rows)
-            except sqlite3.OperationalError:
-                raise
-            except sqlite3.DatabaseError:
-                self._discard()
-                self._write(rows)
+            except sqlite3.DatabaseError as error:
+                if self._mend(error):
+                    self._write(rows)
 
     def _select(self, columns: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
-        if not keys or not self._path.exists():
+        if not keys or self._held or not self._path.exists():
             return found
         try:
             with closing(self._connect()) as connection:
@@ -220,12 +235,20 @@ class DiskCache:
                     marks = ",".join("?" * len(part))
                     statement = f"SELECT {columns} FROM cache WHERE key IN ({marks})"  # noqa: S608 only names and marks
                     found.extend(connection.execute(statement, part))
-        except sqlite3.OperationalError:
-            return found  # locked for a minute: do without
-        except sqlite3.DatabaseError:
+        except sqlite3.DatabaseError as error:
             with suppress(OSError):
-                self._discard()
+                self._mend(error)
         return found
+
+    def _mend(self, error: sqlite3.DatabaseError) -> bool:
+        """Whether the file was the fault, and is gone; a disk that is full or cannot be read is none of its."""
+        name = getattr(error, "sqlite_errorname", "")
+        self._held = name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+        # A plain error is one of the statement, which fits every table that was made here.
+        damaged = not isinstance(error, sqlite3.OperationalError) or name == "SQLITE_ERROR"
+        if damaged:
+            self._discard()
+        return damaged
 
     def _write(self, rows: list[tuple[str, bytes, int]]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -233,7 +256,7 @@ class DiskCache:
             connection.executemany("INSERT OR REPLACE INTO cache VALUES (?, ?, ?)", rows)
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=60)
+        connection = sqlite3.connect(self._path, timeout=self._wait_s)
         try:
             # A crash of the process loses nothing; one of the machine at worst the file, which can be made again.
             connection.execute("PRAGMA synchronous = OFF")

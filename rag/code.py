@@ -95,12 +95,12 @@ def _terms(text: str, shapes: str, start: int, end: int) -> Iterator[str]:
 
 # Of the text around identifiers, what only looks like some: addresses, formulas, scripts that set no spaces.
 _OTHER = re.compile(
-    r"https?://\S+|www\.\S+|\S+@\S+|\$\$.*?\$\$|\$[^$\n]+\$|\\[A-Za-z]+(?:_\w+|_\{[^}]*\})?|[\u2e80-\ud7ff\uf900-\ufaff]",
+    r"https?://\S+|www\.\S+|(?<!\S)\S+@\S+|\$\$.*?\$\$|\$[^$\n]+\$|\\[A-Za-z]+(?:_\w+|_\{[^}]*\})?|[\u2e80-\ud7ff\uf900-\ufaff]",
     re.DOTALL | re.IGNORECASE,
 )
 _QUOTED = re.compile(r"`([^`\n]+)`")
 # f(), open("x") and sort(key=...), std::sort; not sin(x), P(A) or file(s).
-_CALL = re.compile(r"([^\W\d]\w*)\(\)|([^\W\d]\w{2,})\([^()\n]*(?:[\"']|\w=)|(\w+(?:::\w+)+)")
+_CALL = re.compile(r"\b(?:([^\W\d]\w*)\(\)|([^\W\d]\w{2,})\([^()\n]*(?:[\"']|\w=)|(\w+(?:::\w+)+))")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 # A letter, or a Greek one spelled out, with its index is a symbol: K_p, h_fg, omega_n.
 _SYMBOL = re.compile(

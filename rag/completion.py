@@ -30,6 +30,7 @@ _MARK = re.compile(
     r"|(?:q|(?:sub-?)?(?:question|query))\s*\d*\s*[.:)])(?:\*\*)?(?:\s+|$)|\d{1,2}[\u3001\uff0e]\s*",
     re.IGNORECASE,
 )
+_FENCE = ("```", "~~~")
 _EMPHASIS = re.compile(r"\*\*([^*]+)\*\*")
 
 
@@ -100,8 +101,15 @@ def items(completion: str) -> list[str]:
     return [_bare(line) for line in completion.strip().splitlines()]
 
 
+def introduces(item: str) -> bool:
+    """Whether an item speaks of those that follow: it ends in a colon, of any script."""
+    return item.endswith((":", "\uff1a", "\ufe55"))
+
+
 def _bare(line: str) -> str:
     line = line.strip()
+    if line.startswith(_FENCE):
+        return ""  # with or without the name of a format behind it
     while (mark := _MARK.match(line)) is not None:
         line = line[mark.end() :]
     if (whole := _EMPHASIS.fullmatch(line)) is not None:

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rag.completion import Completions, items
+from rag.completion import Completions, introduces, items
 
 if TYPE_CHECKING:
     from rag.cache import DiskCache, Meter
@@ -63,14 +63,14 @@ class Decompose:
 def parse(completion: str, query: str, limit: int) -> Parts:
     """The lines of a completion that are worth a search of their own.
 
-    Dropped, each with its reason: `blank` lines, an `introduction` (it ends in a colon), `the question` itself, what
+    Dropped, each with its reason: `blank` lines, an `introduction`, `the question` itself, what
     is `repeated`, and what comes `beyond the limit`.
     """
     kept: list[str] = []
     dropped: list[tuple[str, str]] = []
     seen = {_same(query): "the question"}
     for text in items(completion):
-        why = "blank" if not text else "introduction" if text.endswith(":") else seen.get(_same(text))
+        why = "blank" if not text else "introduction" if introduces(text) else seen.get(_same(text))
         if why is None and len(kept) == limit:
             why = "beyond the limit"
         if why is None:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rag.cache import Memo, Meter
+    from rag.corpus import Corpus
     from rag.decompose import Parts
     from rag.generated import Routed
-    from rag.indexing import Corpus
     from rag.options import Options
     from rag.routing import Route, Router
     from rag.stages import Gold, Lane, Oracle
@@ -40,6 +40,11 @@ class Asked:
     question: str
     parts: tuple[str, ...]
     draft: str | None = None
+
+    @property
+    def drafted(self) -> str:
+        """The draft, else the question."""
+        return self.question if self.draft is None else self.draft
 
 
 @dataclass(slots=True)
@@ -134,31 +139,29 @@ class Flow:
         everywhere = self._everywhere()
         for number, part in enumerate(asked.parts):
             suffix = f"#{number}" if number else ""
-            draft = asked.draft if number == 0 and asked.draft is not None else part
-            for name, lane, pool, text in self._lanes(part, draft):
-                found[name + suffix] = self._search(lane, Request(text, pool, options, everywhere))
+            for lane, pool, text in self._lanes(part, part if number else asked.drafted):
+                found[lane + suffix] = self._search(lane, Request(text, pool, options, everywhere))
         scope = self._scope(route, everywhere)
         if scope is not None:
-            draft = asked.question if asked.draft is None else asked.draft
-            for name, text in (("sparse", asked.question), ("dense", draft)):
+            for name, text in (("sparse", asked.question), ("dense", asked.drafted)):
                 if getattr(options, name):
                     found[f"scope-{name}"] = self._search(name, Request(text, options.scope_pool, options, scope))
         if options.routed:
             found["routed"] = self._routed(asked, found)
         return found
 
-    def _lanes(self, part: str, draft: str) -> list[tuple[str, str, int, str]]:
-        """(reported name, lane, pool, text) of every lane that searches for one part of the question."""
+    def _lanes(self, part: str, drafted: str) -> list[tuple[str, int, str]]:
+        """(lane, pool, text) of every lane that searches for one part of the question."""
         options = self._options
         code = self._code(part) if options.code_lanes else ""
         lanes = [
             ("sparse", options.sparse, options.sparse_pool, part),
-            ("dense", options.dense, options.dense_pool, draft),
+            ("dense", options.dense, options.dense_pool, drafted),
             ("code", bool(code), options.code_pool, code),
             ("hype", options.hype, options.hype_pool, part),
             ("omnisearch", options.omnisearch, options.omnisearch_pool, part),
         ]
-        return [(name, name, pool, text) for name, on, pool, text in lanes if on]
+        return [(lane, pool, text) for lane, on, pool, text in lanes if on]
 
     def _search(self, lane: str, request: Request) -> Ranking:
         opened: Lane = self._stage(lane)
@@ -193,8 +196,7 @@ class Flow:
     def _routed(self, asked: Asked, found: Mapping[str, Ranking]) -> Ranking:
         """The primary pages that generated chunks cite which the lanes would find if these competed."""
         options, pointers = self._options, self._stage("pointers")
-        draft = asked.question if asked.draft is None else asked.draft
-        lanes = (("sparse", asked.question, options.sparse_pool), ("dense", draft, options.dense_pool))
+        lanes = (("sparse", asked.question, options.sparse_pool), ("dense", asked.drafted, options.dense_pool))
         competing = [
             self._search(name, Request(text, pool, options)) for name, text, pool in lanes if getattr(options, name)
         ]
@@ -239,7 +241,7 @@ class Flow:
         return self._meter.stage("boost", (Same(ranking), route, pool, weight, k, alone), raised)
 
     def _finish(self, ranking: Ranking) -> tuple[Chunk, ...]:
-        """Walk, rerank, cut, gate: from the pool to what is returned."""
+        """Walk, rerank, cut, gate, widen: from the pool to what is returned."""
         options, chunks = self._options, self._corpus.chunks
         reranked = Reranked(ranking, {})
         if options.rerank != "none":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag.completion import Completions, items
+from rag.completion import Completions, introduces, items
 from rag.errors import QuestionsMissingError
 from rag.ranking import top
 
@@ -98,8 +98,8 @@ def write_questions(
 
 
 def _listed(completion: str) -> tuple[str, ...]:
-    """The questions of a completion, each once; a line that ends in a colon introduces them."""
-    return tuple(dict.fromkeys(text for text in items(completion) if text and not text.endswith(":")))
+    """The questions of a completion, each once, without what introduces them."""
+    return tuple(dict.fromkeys(text for text in items(completion) if text and not introduces(text)))
 
 
 class Hype:

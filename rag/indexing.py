@@ -1,23 +1,17 @@
-"""Reading composed: a folder of documents, through readers and chunking, into the parts of the index on disk."""
+"""The parts of the index on disk: from what each is made, and so when it is stale; other modules fill it."""
 
 from __future__ import annotations
 
-import json
 import platform
 import unicodedata
-from collections import Counter
-from dataclasses import asdict, astuple, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rag import corpus as corpora
 from rag.cache import DiskCache
-from rag.chunking import chunk
-from rag.errors import NothingToIndexError, RagError
-from rag.labels import label
-from rag.loaders import read
-from rag.records import Chunk, Document, Finding, Labels
+from rag.errors import NothingToIndexError
 from rag.scanning import scan
-from rag.text import TOKENIZERS, TOKENIZERS_VERSION, digest, digest_bytes
+from rag.text import TOKENIZERS, TOKENIZERS_VERSION, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from rag.corpus import Corpus
     from rag.embedding import TokenCache
     from rag.graph.model import Graph
     from rag.hnsw import Hnsw
@@ -33,37 +28,16 @@ if TYPE_CHECKING:
     from rag.models import Model
     from rag.options import Settings
     from rag.progress import Progress
+    from rag.records import Finding
     from rag.sparse import Bm25
     from rag.stages import Encoder, Llm
-    from rag.store import Part, Store
+    from rag.store import Store
     from rag.text import Tokenizer
 
 T = TypeVar("T")
 
 READERS_VERSION = "4"
 """Raised when a reader or the chunker changes what it makes of a file."""
-
-
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """The chunks of a folder, sorted by file, and what was found on the way.
-
-    Attributes:
-        chunks: In index order; a position in a ranking refers to it.
-        digest: Over every chunk, its place and its text.
-        files: How many files, or records of collections, gave a chunk.
-        findings: What readers could not take as it was.
-    """
-
-    chunks: tuple[Chunk, ...]
-    digest: str
-    files: int
-    findings: tuple[Finding, ...]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Findings by kind."""
-        return dict(sorted(Counter(finding.kind for finding in self.findings).items()))
 
 
 class Indexer:
@@ -116,7 +90,7 @@ class Indexer:
             "readers": f"{READERS_VERSION} ({packages}, Python {platform.python_version()})",
         }
         part = self._store.open("chunks", sources, lambda folder: self._read(folder, files, findings))
-        return _load(part)
+        return corpora.load(part.folder, part.facts)
 
     def sparse(self, corpus: Corpus) -> Bm25:
         """The sparse lane's matrix.
@@ -125,7 +99,7 @@ class Indexer:
             NothingToIndexError: No chunk holds a word.
         """
         name = self._settings.tokenizer
-        index = self._bm25("sparse", corpus.digest, f"{name} ({TOKENIZERS_VERSION}", _texts(corpus), TOKENIZERS[name])
+        index = self._bm25("sparse", corpus.digest, f"{name} ({TOKENIZERS_VERSION}", corpus.texts, TOKENIZERS[name])
         if index.terms == 0:
             raise NothingToIndexError(f"nothing to index: no chunk below {self._corpus} holds a word")
         return index
@@ -163,7 +137,7 @@ class Indexer:
         """
         import numpy as np
 
-        texts = _texts(corpus)
+        texts = corpus.texts
 
         def build(folder: Path) -> Mapping[str, Any]:
             reader, with_tokens = encoder(), self._settings.search.rerank == "late-interaction"
@@ -192,7 +166,7 @@ class Indexer:
         # Beyond the index's size, what a search encodes is kept for others only where caches are on.
         cache = TokenCache(self._tokens if small or self._settings.caches else None, model.digest)
         if small:
-            texts = _texts(corpus)
+            texts = corpus.texts
 
             def build(_: Path) -> Mapping[str, Any]:
                 self._encode(texts, model, encoder(), with_tokens=True)
@@ -270,7 +244,7 @@ class Indexer:
 
         def connect(folder: Path) -> Mapping[str, Any]:
             with self._progress.stage("linking", len(linking)) as advance:
-                texts = ((name, _bytes(name, *file)) for name, file in _ticking(advance, linking.items()))
+                texts = ((name, corpora.content(name, *file)) for name, file in _ticking(advance, linking.items()))
                 graph = build(texts, files, corpus.chunks)
             graph.save(folder)
             return graph.counts
@@ -284,74 +258,9 @@ class Indexer:
         return Graph.load(part.folder, (chunk.file for chunk in corpus.chunks))
 
     def _read(self, folder: Path, files: Mapping[str, tuple[Path, str]], findings: list[Finding]) -> Mapping[str, Any]:
-        chunks: list[Chunk] = []
-        found = list(findings)
         with self._progress.stage("reading", len(files)) as advance:
-            for name, (path, sha) in _ticking(advance, files.items()):
-                for document in _documents(name, path, sha):
-                    found.extend(document.findings)
-                    labels = label(document, self._settings.labels)
-                    chunks.extend(chunk(document, self._settings.chunking, labels))
-        if not chunks:
-            detail = "; ".join(f"{finding.file}: {finding.detail}" for finding in found[:3])
-            raise NothingToIndexError(
-                f"nothing to index: no file below {self._corpus} holds text" + (f" ({detail})" if detail else "")
-            )
-        chunks.sort(key=lambda item: item.file)  # stable: within a file, the order of its reader
-        records = [_record(item) for item in chunks]
-        lines = "".join(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n" for record in records)
-        (folder / "chunks.jsonl").write_text(lines, encoding="utf-8")
-        return {
-            "digest": digest(records),
-            "files": len({item.file for item in chunks}),
-            "findings": [asdict(finding) for finding in found],
-        }
-
-
-def _documents(name: str, path: Path, sha: str) -> list[Document]:
-    return read(name, _bytes(name, path, sha))
-
-
-def _bytes(name: str, path: Path, sha: str) -> bytes:
-    """A file as it was when it was scanned."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise RagError(f"{name} cannot be read any more ({error.strerror}); start again") from None
-    if digest_bytes(data) != sha:
-        raise RagError(f"{name} changed while it was read; start again")
-    return data
-
-
-def _record(item: Chunk) -> list[Any]:
-    return [
-        item.id,
-        item.file,
-        item.text,
-        item.pages,
-        item.heading,
-        item.title,
-        list(astuple(item.labels)),
-        item.anchor,
-    ]
-
-
-def _load(part: Part) -> Corpus:
-    chunks = []
-    shared: dict[Labels, Labels] = {}  # a few hundred labels for any number of chunks
-    with (part.folder / "chunks.jsonl").open(encoding="utf-8", newline="\n") as stream:
-        for line in stream:
-            name, file, text, pages, heading, title, own, anchor = json.loads(line)
-            labels = shared.setdefault(Labels(*own), Labels(*own))
-            where = (tuple(pages) if pages else None, tuple(heading), title, labels, anchor)
-            chunks.append(Chunk(name, file, text, *where))
-    facts = part.facts
-    findings = tuple(Finding(**finding) for finding in facts["findings"])
-    return Corpus(tuple(chunks), str(facts["digest"]), int(facts["files"]), findings)
-
-
-def _texts(corpus: Corpus) -> list[str]:
-    return [chunk.indexed_text for chunk in corpus.chunks]
+            named = _ticking(advance, files.items())
+            return corpora.build(folder, self._corpus, named, findings, self._settings)
 
 
 def _ticking(advance: Callable[[int], object], items: Iterable[T]) -> Iterator[T]:

@@ -136,6 +136,11 @@ class Options(_Strict):
             self.oracle in ("pool", "rerank") and self.rerank == "none",
             f"oracle {self.oracle} probes the rerank: set rerank to other than none",
         )
+        yield (
+            self.oracle == "rerank" and self.walk != "none",
+            "oracle rerank orders the search's own pool: set walk to none",
+        )
+        yield self.oracle == "hyde" and not self.dense, "oracle hyde drafts for the dense lane: set dense to true too"
         yield from self._gate_contradictions()
 
     def _gate_contradictions(self) -> Iterator[tuple[bool, str]]:

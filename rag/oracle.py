@@ -34,9 +34,10 @@ def passage(gold: Gold | None, chunks: Sequence[Chunk]) -> str | None:
 def inject(ranking: Ranking, gold: Gold, chunks: Sequence[Chunk], pool: int) -> Ranking:
     """The ranking with chunks of every required source among its first `pool`.
 
-    What is missing there comes in at the pool's end: a few chunks a source, those that lie behind the pool first, then
-    by position. As many others leave, from the end of the pool, and follow right behind it; none that a required source
-    needs.
+    What is missing there comes in at its head, as lanes that cannot miss would hand it on: where a reranker's order is
+    fused with the one it was given, what stands at the end of the pool could never reach a short final list. It is a
+    few chunks a source, those that lie behind the pool first, then by position. As many others leave, from the end of
+    the pool, and follow right behind it; none that a required source needs.
     """
     head, rest = list(ranking[:pool]), ranking[pool:]
     satisfied = {at: gold.satisfied(chunks[at]) for at, _ in head}
@@ -46,10 +47,10 @@ def inject(ranking: Ranking, gold: Gold, chunks: Sequence[Chunk], pool: int) -> 
     coming = _coming(rest, gold, chunks, missing)
     staying, leaving = _make_room(head, satisfied, len(coming), pool)
     coming = coming[: pool - len(staying)]
-    lowest = min((score for _, score in staying), default=0.0)
-    entered = [Scored(position, lowest) for position in coming]
+    highest = max((score for _, score in staying), default=0.0)
+    entered = [Scored(position, highest) for position in coming]
     behind = [scored for scored in rest if scored.position not in set(coming)]
-    return (*staying, *entered, *leaving, *behind)
+    return (*entered, *staying, *leaving, *behind)
 
 
 def _coming(rest: Ranking, gold: Gold, chunks: Sequence[Chunk], missing: set[int]) -> list[int]:
@@ -82,6 +83,9 @@ def perfect(ranking: Ranking, gold: Gold, chunks: Sequence[Chunk], pool: int) ->
     First, one after the other, the chunk that brings the fewest new required sources, but at least one: a rank earns
     one gain however many it satisfies, so that a source a rank is worth more than all of them in one. Then what else
     satisfies a required source, then the rest, each in the order of the pool.
+
+    It bounds what counts required sources by chunk. Measures by document, of optional gold or of texts may be higher
+    in another order.
     """
     left = list(ranking[:pool])
     satisfied = {at: gold.satisfied(chunks[at]) for at, _ in left}

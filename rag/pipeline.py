@@ -1,4 +1,7 @@
-"""The pipeline: settings in, `search` out. It alone decides in which order stages run, and what a search reports."""
+"""The pipeline: settings in, `search` out; what it refuses beforehand, and what it says of itself.
+
+In which order stages run, `flow` decides.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +114,7 @@ class RagPipeline:
     def _check(self, options: Options) -> None:
         """One line a requirement; nothing is loaded."""
         parts = self._parts
-        if options.dense or options.hype or options.rerank != "none":
+        if options.dense or options.hype or options.rerank in ("late-interaction", "cross-encoder"):
             need("sentence-transformers", "a dense lane or reranker")
         if options.dense or options.hype or options.rerank == "late-interaction":
             _ = parts.model

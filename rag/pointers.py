@@ -50,7 +50,7 @@ def collect(folder: Path, files: Iterable[str], chunks: Sequence[Chunk]) -> tupl
         cited = {file: reader.of(file, (folder / file).read_bytes()) for file in generated_files(chunks)}
     except (OSError, ValueError) as error:
         raise RagError(f"a generated document changed while it was read ({error}); start again") from None
-    pointers = {file: tuple(dict.fromkeys(_primary(file, cited))) for file in cited}
+    pointers = {file: _primary(file, cited) for file in cited}
     sidecar = Sidecar(schema_version=SCHEMA_VERSION, fingerprint=fingerprint(folder, chunks), pointers=pointers)
     return sidecar, reader.complaints
 
@@ -117,13 +117,20 @@ def _on_board(data: bytes) -> Iterator[str]:
         yield from links_in(prose(text_of(node).encode()))
 
 
-def _primary(file: str, cited: Mapping[str, Sequence[Target]], seen: frozenset[str] = frozenset()) -> Iterator[Target]:
-    """What a document cites; in place of a generated one, what that one cites."""
-    for target in cited[file]:
-        if target.file not in cited:
-            yield target
-        elif target.file not in seen | {file}:
-            yield from _primary(target.file, cited, seen | {file})
+def _primary(file: str, cited: Mapping[str, Sequence[Target]]) -> tuple[Target, ...]:
+    """What a document cites, each once; in place of a generated one, what that one cites."""
+    found: dict[Target, None] = {}
+    opened, left = {file}, [iter(cited[file])]
+    while left:
+        target = next(left[-1], None)
+        if target is None:
+            left.pop()
+        elif target.file not in cited:
+            found[target] = None
+        elif target.file not in opened:  # two may cite each other, and many ways may lead to one
+            opened.add(target.file)
+            left.append(iter(cited[target.file]))
+    return tuple(found)
 
 
 def render(sidecar: Sidecar) -> str:
@@ -133,7 +140,18 @@ def render(sidecar: Sidecar) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file so that whoever reads it sees the old or the new one, and no half."""
+    """Write a file so that whoever reads it sees the old or the new one, and no half.
+
+    Raises:
+        RagError: It cannot be written.
+    """
+    try:
+        _write(path, text)
+    except OSError as error:
+        raise RagError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:

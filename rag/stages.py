@@ -1,4 +1,4 @@
-"""The seams: what a lane, a reranker, an encoder and an approximate index must offer. One module implements each."""
+"""The seams: what a search may ask of a lane, a reranker, a model, an index or an oracle, and how it asks."""
 
 from __future__ import annotations
 

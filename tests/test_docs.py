@@ -504,7 +504,13 @@ def test_every_flag_that_is_mentioned_exists(name, pytest_flags):
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_rag_ini_key_that_is_mentioned_exists(name):
-    known = {option.dest for option in OPTIONS} | {"rag_pipeline", "rag_row", "rag_questions", "rag_bm25", "rag_unseal_test"}
+    known = {option.dest for option in OPTIONS} | {
+        "rag_pipeline",
+        "rag_row",
+        "rag_questions",
+        "rag_bm25",
+        "rag_unseal_test",
+    }
     assert set(re.findall(r"(?<![\w.])rag_[a-z0-9_]+", TEXTS[name])) <= known
 
 

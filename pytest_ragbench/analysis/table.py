@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from hashlib import blake2b
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,8 @@ ABSENT = -1
 
 _NAN = float("nan")
 
+_PLACE = itemgetter("id", "file", "pages", "heading")
+
 _BATCH = 32
 """Rows that wait to be taken apart: done for some in a row, it costs a fraction of what it does between two items."""
 
@@ -38,11 +40,12 @@ class RowTable:
 
     def __init__(self, metric_names: Sequence[str]) -> None:
         self.metric_names = tuple(metric_names)
+        self._nulls = [_NAN] * len(self.metric_names)
         self._slots: dict[str, dict[str, int]] = {}  # configuration -> question -> slot
         self._metrics = array("d")
         self._timings: dict[str, array[float]] = {}
         self._flags = bytearray()
-        self._rankings = array("Q")
+        self._rankings = array("q")
         self._satisfied: list[int] = []
         self._spans: list[tuple[int, ...]] = []
         self._waiting: list[Mapping[str, Any]] = []
@@ -70,9 +73,9 @@ class RowTable:
         slot = self._slot(row["question"], row["configuration"])
         metrics, ranking = row["metrics"], row["ranking"]
         errored = row.get("error") is not None
-        width = len(self.metric_names)
-        values = [None] * width if errored else [metrics.get(name) for name in self.metric_names]
-        self._metrics[slot * width : (slot + 1) * width] = array("d", [_NAN if v is None else v for v in values])
+        names = () if errored else self.metric_names
+        values = [_NAN if (value := metrics.get(name)) is None else value for name in names] or self._nulls
+        self._metrics[slot * len(values) : (slot + 1) * len(values)] = array("d", values)
         self._set_timings(slot, row.get("timings") or {})
         flags = ERRORED * errored | COLD * bool(row.get("cold")) | CACHED * bool(row.get("cached"))
         self._flags[slot] = flags | (_shape(ranking) if not errored else 0)
@@ -87,7 +90,7 @@ class RowTable:
         cells = self._slots.setdefault(configuration, {})
         slot = cells.setdefault(question, len(self._flags))
         if slot == len(self._flags):
-            self._metrics.extend([_NAN] * len(self.metric_names))
+            self._metrics.extend(self._nulls)
             for column in self._timings.values():
                 column.append(_NAN)
             self._flags.append(0)
@@ -97,8 +100,9 @@ class RowTable:
         return slot
 
     def _set_timings(self, slot: int, timings: Mapping[str, float]) -> None:
-        for stage in timings.keys() - self._timings.keys():
-            self._timings[stage] = array("d", [_NAN]) * len(self._flags)
+        for stage in timings:
+            if stage not in self._timings:
+                self._timings[stage] = array("d", [_NAN]) * len(self._flags)
         for stage, column in self._timings.items():
             column[slot] = timings.get(stage, _NAN)
 
@@ -126,12 +130,12 @@ class RowTable:
         carried[slots == ABSENT] = False
         return carried
 
-    def rankings(self, slots: NDArray[np.intp]) -> NDArray[np.uint64]:
-        """Fingerprints of the rankings (places and order, not scores); 0 for an absent row."""
+    def rankings(self, slots: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Fingerprints of the rankings (places and order, not scores), good in this process; 0 for an absent row."""
         if not len(self):
-            return np.zeros(slots.shape, dtype=np.uint64)
-        found = np.frombuffer(self._rankings, dtype=np.uint64)[slots]
-        return np.where(slots == ABSENT, np.uint64(0), found)
+            return np.zeros(slots.shape, dtype=np.int64)
+        found = np.frombuffer(self._rankings, dtype=np.int64)[slots]
+        return np.where(slots == ABSENT, np.int64(0), found)
 
     def satisfied(self, slots: NDArray[np.intp]) -> list[int]:
         """Gold sources that each ranking satisfied, as a bit mask over their indexes."""
@@ -162,8 +166,12 @@ def _shape(ranking: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _fingerprint(ranking: Sequence[Mapping[str, Any]]) -> int:
-    places = [(r["id"], r["file"], tuple(r["pages"] or ()), tuple(r["heading"])) for r in ranking]
-    return int.from_bytes(blake2b(repr(places).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+    """Equal for equal places in one order, be pages and headings tuples, as measured, or lists, as JSON has them."""
+    places = tuple(map(_PLACE, ranking))
+    try:
+        return hash(places)
+    except TypeError:
+        return hash(tuple((name, file, tuple(pages or ()) or None, tuple(head)) for name, file, pages, head in places))
 
 
 def _satisfied(matched: Iterable[Mapping[str, Any]]) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_ragbench.contract import Chunk, SearchResult
 from pytest_ragbench.errors import PipelineError
 from pytest_ragbench.execution.elements import as_chunks
-from pytest_ragbench.execution.extras import read_gate, read_route, read_walk
+from pytest_ragbench.execution.extras import read_decomposed, read_gate, read_route, read_walk
 from pytest_ragbench.execution.fields import as_name, as_score, clean_text, describe, get, plain
 
 LIST_KEYS = ("chunks", "documents", "nodes", "results", "source_nodes", "source_documents")
@@ -72,6 +72,7 @@ def _with_extras(chunks: tuple[Chunk, ...], holder: Any) -> SearchResult:
         gate=read_gate(get(holder, "gate")),
         walk=read_walk(get(holder, "walk")),
         route=read_route(get(holder, "route")),
+        decomposed=read_decomposed(get(holder, "decomposed")),
         answer=plain(get(holder, "answer"), "answer"),
         hyde_cache=as_name(get(holder, "hyde_cache")),
     )

@@ -20,13 +20,14 @@ from pytest_ragbench.execution.fields import clean_text
 from pytest_ragbench.execution.paths import all_relative, below
 from pytest_ragbench.metrics.measures import claims_of, faithfulness, metric_names, score
 from pytest_ragbench.metrics.relevance import CompiledGold, compile_gold, match
-from pytest_ragbench.records.chunks import chunk_key, named
+from pytest_ragbench.records.chunks import line_key, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_ragbench.configurations.model import Configuration
     from pytest_ragbench.questions.model import Question
+    from pytest_ragbench.records.chunks import LineKey
 
 ERROR_CHARACTERS = 2_000
 """Length at which the text of an error is cut in its row."""
@@ -48,11 +49,17 @@ class Measured:
 
     Attributes:
         row: The object of `per_query.jsonl`, strict JSON.
-        chunks: Every chunk that the row refers to, once, with the id by which it does; empty for an error.
+        told: Every chunk that the row refers to, once a text, with the id by which it does; its line's key to the
+            chunk. Empty for an error.
     """
 
     row: dict[str, Any]
-    chunks: tuple[Chunk, ...]
+    told: Mapping[LineKey, Chunk]
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """The chunks without their keys."""
+        return tuple(self.told.values())
 
 
 def measure(
@@ -86,7 +93,7 @@ def measure(
         if not is_failure(error):
             raise
         spent = _milliseconds(started)
-        return Measured(error_row(question, configuration, error_text(error), k=k, milliseconds=spent, cold=cold), ())
+        return Measured(error_row(question, configuration, error_text(error), k=k, milliseconds=spent, cold=cold), {})
     timings = {"search": _milliseconds(started), **result.timings}
     return _measured(question, configuration, result, k, timings, cold=cold)
 
@@ -207,24 +214,28 @@ def _measured(
 ) -> Measured:
     asked = _prepared(question)
     chunks = [named(chunk) if chunk.id is None else chunk for chunk in result.chunks[:k]]
+    keys = [line_key(chunk) for chunk in chunks]
     matched = match(chunks, asked.gold)
+    ranks = enumerate(zip(chunks, keys, *matched, strict=True), start=1)
     row = {
         **asked.identity,
         "configuration": configuration.name,
         **_reported(result, timings, cold=cold),
-        "ranking": [_ranked(rank, *entry) for rank, entry in enumerate(zip(chunks, *matched, strict=True), start=1)],
+        "ranking": [_ranked(rank, *entry) for rank, entry in ranks],
         "metrics": _metrics(asked, chunks, matched, k),
         "error": None,
     }
-    told = {chunk_key(chunk): chunk for chunk in chunks}
+    told = dict(zip(keys, chunks, strict=True))
     if result.route is not None:
         row["route"] = {**result.route, "expected": question.expect_course}
+    if result.decomposed is not None:
+        row["decomposed"] = result.decomposed
     if _reports_chunks(result):
         for name, reported, others in _held(result, chunks, matched[0], asked.gold, k):
             row[name] = reported
-            for chunk in others:  # the ranking's own text stands: it may have been widened
-                told.setdefault(chunk_key(chunk), chunk)
-    return Measured(row, tuple(told.values()))
+            for chunk in others:
+                told.setdefault(line_key(chunk), chunk)
+    return Measured(row, told)
 
 
 def _held(
@@ -292,7 +303,9 @@ def _reported(result: SearchResult, timings: dict[str, float], *, cold: bool = F
     return reported
 
 
-def _ranked(rank: int, chunk: Chunk, matches: tuple[int, ...], doc_matches: tuple[int, ...]) -> dict[str, Any]:
+def _ranked(
+    rank: int, chunk: Chunk, key: LineKey, matches: tuple[int, ...], doc_matches: tuple[int, ...]
+) -> dict[str, Any]:
     return {
         "rank": rank,
         "id": chunk.id,
@@ -300,6 +313,7 @@ def _ranked(rank: int, chunk: Chunk, matches: tuple[int, ...], doc_matches: tupl
         "pages": chunk.pages,
         "heading": chunk.heading,
         "score": chunk.score,
+        "text_digest": key[-1],
         "matches": matches,
         "doc_matches": doc_matches,
     }

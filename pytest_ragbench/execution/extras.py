@@ -29,6 +29,8 @@ MAX_COUNT = 2**40
 _ROUTE = ("course", "area", "kind", "scope")
 _GATE = ("scorer", "threshold", "confidence", "removed")
 _WALK = ("search", "added", "query_seeds")
+_DECOMPOSED = ("parts", "dropped")
+_DROPPED = ("text", "why")
 _ADDITION = ("chunk", "edge", "hop", "from", "generated")
 
 
@@ -91,9 +93,7 @@ def read_walk(value: Any) -> Walk | None:
     if value is None:
         return None
     said, more = _taken(value, "walk", _WALK)
-    added = () if said["added"] is None else said["added"]
-    if isinstance(added, (str, bytes, Mapping, set, frozenset)) or not isinstance(added, Iterable):
-        raise PipelineError(f"walk.added must be a list of mappings with `chunk` and `edge`, found {describe(added)}")
+    added = _listed(said["added"], "walk.added", "mappings with `chunk` and `edge`")
     return Walk(
         search=None if said["search"] is None else as_chunks(said["search"], "walk.search"),
         added=tuple(_step(step, f"walk.added[{at}]") for at, step in enumerate(added)),
@@ -113,6 +113,49 @@ def read_route(value: Any) -> dict[str, Any] | None:
     said, more = _taken(value, "route", (*_ROUTE, *ROUTE_COUNTS), absent=False)
     names = {name: as_name(plain(said[name], f"route.{name}")) for name in _ROUTE if name in said}
     return {**more, **names, **{name: _count(said[name], f"route.{name}") for name in ROUTE_COUNTS if name in said}}
+
+
+def read_decomposed(value: Any) -> dict[str, Any] | None:
+    """What was made of a question that was split, as the row keeps it.
+
+    Raises:
+        PipelineError: It is no mapping or object of that shape; the message names the field.
+    """
+    if value is None:
+        return None
+    said, more = _taken(value, "decomposed", _DECOMPOSED)
+    parts = _listed(said["parts"], "decomposed.parts", "texts")
+    dropped = _listed(said["dropped"], "decomposed.dropped", "mappings with `text` and `why`")
+    return {
+        **more,
+        "parts": tuple(_said(part, f"decomposed.parts[{at}]") for at, part in enumerate(parts)),
+        "dropped": tuple(_dropped(entry, f"decomposed.dropped[{at}]") for at, entry in enumerate(dropped)),
+    }
+
+
+def _dropped(value: Any, where: str) -> dict[str, str]:
+    said, _ = _taken(value, where, _DROPPED)
+    return {name: _said(said[name], f"{where}.{name}") for name in _DROPPED}
+
+
+def _said(value: Any, where: str) -> str:
+    """A text, which may be empty."""
+    if not isinstance(value, str):
+        raise PipelineError(f"{where} must be a text, found {describe(value)}")
+    return clean_text(value)
+
+
+def _listed(value: Any, where: str, of: str) -> Iterable[Any]:
+    """What a field lists, nothing where it is absent.
+
+    Raises:
+        PipelineError: It is no list.
+    """
+    if value is None:
+        return ()
+    if isinstance(value, (str, bytes, Mapping, set, frozenset)) or not isinstance(value, Iterable):
+        raise PipelineError(f"{where} must be a list of {of}, found {describe(value)}")
+    return value
 
 
 def _step(value: Any, where: str) -> Step:

@@ -102,17 +102,16 @@ class Bench:
 
     @cached_property
     def parameters(self) -> list[object]:
-        """One `pytest.param` a cell, shared by every test that asks for `rag_row`."""
-        own = pytest.mark.ragbench
-        sealed = pytest.mark.sealed
-        by_configuration = {c.name: getattr(pytest.mark, c.marker) for c in self.configurations}
-        labels = {label for question in self.generated for label in (question.suite, question.tier)}
-        by_label = {label: getattr(pytest.mark, label) for label in labels}
+        """One `pytest.param` a cell, shared by all tests that ask for `rag_row`; cells of a kind share their marks."""
+        marks_of: dict[tuple[str, str, str, bool], tuple[pytest.MarkDecorator, ...]] = {}
         parameters: list[object] = []
         for cell in cross(self.generated, self.configurations):
-            question = cell.question
-            marks = [own, by_configuration[cell.configuration.name], by_label[question.suite], by_label[question.tier]]
-            parameters.append(pytest.param(cell, id=cell.id, marks=[*marks, sealed] if cell.sealed else marks))
+            labels = (cell.configuration.marker, cell.question.suite, cell.question.tier, cell.sealed)
+            marks = marks_of.get(labels)
+            if marks is None:
+                names = ["ragbench", *labels[:3], *(["sealed"] if cell.sealed else [])]
+                marks = marks_of[labels] = tuple(getattr(pytest.mark, name) for name in names)
+            parameters.append(pytest.param(cell, id=cell.id, marks=marks))
         return parameters
 
     @property

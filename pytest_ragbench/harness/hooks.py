@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ragbench.errors import RagbenchError, UsageError
-from pytest_ragbench.harness import terminal
+from pytest_ragbench.harness import collector, terminal
 from pytest_ragbench.harness.cells import cell_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class BenchHooks:
         """Select after everyone else has."""
         yield
         self._session.select(session, items)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Leave the items that will run to themselves."""
+        collector.freeze(session.config)
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Begin the record before fixtures are set up; not first of all, since a mark may skip the item."""

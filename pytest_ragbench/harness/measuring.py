@@ -13,7 +13,7 @@ from pytest_ragbench.execution.cell import Measured, error_row, error_text, meas
 from pytest_ragbench.execution.warmup import warm_up
 from pytest_ragbench.harness.cells import cell_of
 from pytest_ragbench.harness.rows import RagRow, Requirement, describe_error
-from pytest_ragbench.records.chunks import chunk_key, chunk_line
+from pytest_ragbench.records.chunks import chunk_line
 from pytest_ragbench.records.rowline import row_line
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_ragbench.configurations.model import Configuration
     from pytest_ragbench.harness.bench import Bench
     from pytest_ragbench.harness.cells import Cell, Key
+    from pytest_ragbench.records.chunks import LineKey
 
 ROW_ATTRIBUTE = "ragbench_row"
 """Attribute of a test report: the row's JSON, then one line for each chunk that this process has not sent before."""
@@ -55,7 +56,7 @@ class Measurer:
         self._tests_of: Counter[Key] = Counter()
         self._shared: dict[Key, tuple[str, RagRow]] = {}
         self._rows: dict[str, RagRow] = {}
-        self._sent: set[tuple[str, str]] = set()
+        self._sent: set[LineKey] = set()
         self._prepared = False
         self._cold = False
         self._description: str | None = None
@@ -101,8 +102,7 @@ class Measurer:
 
     def _new_chunks(self, measured: Measured) -> Iterator[str]:
         """Lines of the chunks that this process has not sent before."""
-        for chunk in measured.chunks:
-            key = chunk_key(chunk)
+        for key, chunk in measured.told.items():
             if key not in self._sent:
                 self._sent.add(key)
                 yield chunk_line(chunk)

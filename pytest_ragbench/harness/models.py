@@ -44,6 +44,23 @@ def described(settings: Settings) -> dict[str, Any] | None:
     return {"mode": setting.mode, "store": shown, "model": store.model, "digest": store.digest}
 
 
+def notes(settings: Settings) -> list[str]:
+    """What is odd about the store and does no harm, as sentences for the report.
+
+    Raises:
+        UsageError: As `open_seam`.
+    """
+    setting = settings.llm
+    if setting is None or setting.store is None or setting.mode == "live":
+        return []
+    repeated = _store(setting).warnings
+    if not repeated:
+        return []
+    count = "1 repeated record" if len(repeated) == 1 else f"{len(repeated)} repeated records"
+    shown = settings.shown(setting.store)
+    return [f"the store {shown} holds {count}, first at line {repeated[0].line}: {repeated[0].message}"]
+
+
 def _store(setting: LlmSetting) -> Store:
     from pytest_ragbench.llm.store import Store, read_store
 

@@ -165,7 +165,7 @@ class Recorder:
                 "k": settings.k,
             },
             "left_out": bench.left_out,
-            "notes": bench.split_note,
+            "notes": [*bench.split_note, *models.notes(settings)],
             "workers": _workers(self.config),
             "versions": _versions(),
         }

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
 from pytest_ragbench.durable import write_atomic
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.llm.store import (
     Record,
     Store,
     append,
+    locked,
     pending_line,
     pending_path,
     read_pending,
@@ -55,11 +54,15 @@ def fill(
         say: Told of each answer that was asked for.
 
     Raises:
-        UsageError: No label is known, or it is not the store's.
+        UsageError: Nothing was ever recorded there, no label is known, or it is not the store's.
         InputError: The store or its pending twin is not sound; nothing was written.
     """
     pending = pending_path(path)
-    with FileLock(f"{path}.lock"), FileLock(f"{pending}.lock"):
+    if not path.exists() and not pending.exists():
+        raise UsageError(
+            f"{path}: there is no such store and no {pending.name} beside it; --rag-llm=record:{path} makes it"
+        )
+    with locked(path), locked(pending):
         store = read_store(path) if path.exists() else Store(path)
         waiting = read_pending(pending)
         label = _label(store, model, waiting)

@@ -6,11 +6,10 @@ import importlib.util
 import os
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
+from pytest_ragbench import canonical
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.llm.seam import NoCompletionError
-from pytest_ragbench.llm.store import Record, Store, append, prompt_key, read_store
+from pytest_ragbench.llm.store import Record, Store, append, locked, prompt_key, read_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +17,11 @@ if TYPE_CHECKING:
 
 MODEL_VARIABLE = "RAGBENCH_LLM_MODEL"
 SEED = 20260901
+RETRIES = 3
+"""How often a prompt is asked again where the endpoint is busy or out of reach, after longer and longer pauses."""
+
+TIMEOUT = 120.0
+"""Seconds that one answer may take."""
 
 
 class Live:
@@ -26,24 +30,30 @@ class Live:
     Args:
         model: The model, which is also the label of its answers.
         keep: Store to which answers are appended, or None.
+        timeout: Seconds that one answer may take.
+        retries: How often a prompt is asked again where the endpoint is busy or out of reach.
 
     Raises:
         UsageError: The client is not installed, or the store holds another model's answers.
     """
 
-    def __init__(self, model: str, keep: Path | None = None) -> None:
+    def __init__(
+        self, model: str, keep: Path | None = None, *, timeout: float = TIMEOUT, retries: int = RETRIES
+    ) -> None:
         if importlib.util.find_spec("openai") is None:
             raise UsageError("a live model needs the package openai: pip install 'pytest-ragbench[llm]'")
         from openai import OpenAI, OpenAIError
 
         self.model = model
-        self.source = "live"
         self._keep = keep
-        self._known: dict[str, Record] = dict(_kept(keep, model).records) if keep is not None else {}
+        kept = None if keep is None else _kept(keep, model)
+        self._known: dict[str, Record] = {} if kept is None else dict(kept.records)
         try:
-            self._client = OpenAI(max_retries=3, timeout=120.0)
+            self._client = OpenAI(max_retries=retries, timeout=timeout)
         except OpenAIError as error:
             raise UsageError(f"the live model cannot be asked: {error}") from None
+        # A pipeline's own cache must not answer for another endpoint, nor keep an answer from a store that lacks it.
+        self.source = f"live:{canonical.digest([str(self._client.base_url), kept and [str(kept.path), kept.digest]])}"
 
     def complete(self, system: str, user: str) -> str:
         """Ask once, at temperature 0; the answer is on disk before it is used."""
@@ -54,8 +64,7 @@ class Live:
         completion = self._ask(system, user)
         if self._keep is not None:
             record = Record(key=key, model=self.model, completion=completion, system=system, user=user)
-            self._keep.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(f"{self._keep}.lock"):
+            with locked(self._keep):
                 others = _kept(self._keep, self.model).records
                 if key in others:  # another process asked the same meanwhile: one answer counts
                     record = others[key]
@@ -75,11 +84,14 @@ class Live:
                 temperature=0.0,
                 seed=SEED,
             )
+            content = answer.choices[0].message.content
         except OpenAIError as error:
             raise NoCompletionError(f"the model {self.model!r} gave no answer: {error}") from error
-        if not answer.choices or answer.choices[0].message.content is None:
+        except (AttributeError, IndexError, TypeError, ValueError) as error:  # the client checks no answer's shape
+            raise NoCompletionError(f"the model {self.model!r} gave an answer without text: {error}") from error
+        if not isinstance(content, str):
             raise NoCompletionError(f"the model {self.model!r} gave an answer without text")
-        return answer.choices[0].message.content
+        return content.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # half a pair cannot be kept
 
 
 def model_of(environment: Mapping[str, str] = os.environ) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from heapq import nlargest
 from typing import TYPE_CHECKING, Protocol
-
-from filelock import FileLock
 
 from pytest_ragbench.errors import PipelineError
 from pytest_ragbench.llm.store import (
     Record,
     Store,
     append_line,
+    locked,
     pending_line,
     pending_path,
     prompt_key,
@@ -19,13 +19,19 @@ from pytest_ragbench.llm.store import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    Prompt = tuple[str | None, str]
 
 SHOWN = 60
 """Characters of a prompt that a message quotes."""
 
 COMPARED = 2_000
 """Characters of a prompt that are compared when the nearest one is looked for."""
+
+CANDIDATES = 10
+"""Prompts, the likest by their letters, whose order of letters is compared too: that takes a thousand times as long."""
 
 
 class Seam(Protocol):
@@ -110,8 +116,7 @@ class Waiting:
     def note(self, system: str, user: str) -> None:
         """Append a prompt unless it waits there already; it is on disk when this returns."""
         record = Record(key=prompt_key(system, user), system=system, user=user)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{self.path}.lock"):
+        with locked(self.path):
             if self._size != self._size_now():  # another process wrote, or a person did
                 self._keys = {known.key for known in read_pending(self.path)}
             if record.key not in self._keys:
@@ -129,7 +134,7 @@ def _miss(store: Store, system: str, user: str) -> str:
     prompts = [(record.system, record.user) for record in store.records.values() if record.user is not None]
     if not prompts:
         return f"key {key}; its records keep no prompts to compare with"
-    near_system, near_user = max(prompts, key=lambda prompt: _likeness(prompt, (system, user)))
+    near_system, near_user = _nearest(prompts, system, user)
     found = f"key {key}; the nearest recorded prompt is {near_user[:SHOWN]!r}"
     if near_user != user:
         return f"{found}, whose user prompt differs at {_parting(near_user, user)}"
@@ -145,11 +150,16 @@ def _parting(recorded: str, asked: str) -> str:
     return f"character {at}: recorded {_from(recorded, at)}, asked {_from(asked, at)}"
 
 
-def _likeness(one: tuple[str | None, str], other: tuple[str, str]) -> float:
-    matcher = SequenceMatcher(None, one[1][:COMPARED], other[1][:COMPARED], autojunk=False)
-    if matcher.real_quick_ratio() < 0.5:
-        return 0.5 * matcher.quick_ratio()
-    return matcher.ratio() + (0.001 if one[0] == other[0] else 0.0)
+def _nearest(prompts: Iterable[Prompt], system: str, user: str) -> Prompt:
+    """The prompt whose user part is likest, of equals one under the same system prompt, of these the first."""
+    matcher = SequenceMatcher(None, "", user[:COMPARED], autojunk=False)
+
+    def likeness(prompt: Prompt, ratio: Callable[[], float]) -> tuple[float, bool]:
+        matcher.set_seq1(prompt[1][:COMPARED])
+        return ratio(), prompt[0] == system
+
+    likest = nlargest(CANDIDATES, prompts, key=lambda prompt: likeness(prompt, matcher.quick_ratio))
+    return max(likest, key=lambda prompt: likeness(prompt, matcher.ratio))
 
 
 def _from(text: str, at: int) -> str:

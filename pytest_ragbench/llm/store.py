@@ -6,9 +6,11 @@ Decides what a prompt's key is, and which stores are sound. Who asks and what a 
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pytest_ragbench import canonical
@@ -128,6 +130,14 @@ def read_pending(path: Path) -> list[Record]:
     return list(found.values())
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep other processes, and other threads, from a store or its pending twin; its folder is made where it lacks."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        yield
+
+
 def pending_line(record: Record) -> str:
     """A record as a line of a pending file: what is to be filled in stands there as null."""
     return f"{canonical.dumps(record.model_dump())}\n"
@@ -140,7 +150,6 @@ def append(path: Path, record: Record) -> None:
 
 def append_line(path: Path, line: str) -> None:
     """Append a line and sync it; a last line that a crash tore is closed first, so that it is told from this one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
@@ -173,7 +182,7 @@ def _told(item: Any) -> str:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="strict")
+        return path.read_text(encoding="utf-8-sig", errors="strict")
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no such store; make one with --rag-llm=record:{path}") from None
     except UnicodeDecodeError as error:

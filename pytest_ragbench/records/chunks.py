@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import lru_cache
 from typing import Any
 
 from pytest_ragbench import canonical
 from pytest_ragbench.contract import Chunk
+
+LineKey = tuple[str, str, str]
+"""Name, file and digest of the text of a chunk: what a line of `chunks.jsonl` is kept by."""
 
 REMEMBERED_CHARACTERS = 4_000
 """Length of a text beyond which its digest is not kept in memory with it."""
@@ -25,6 +29,16 @@ def _digest(file: str, pages: tuple[int, int] | None, heading: tuple[str, ...], 
     return canonical.digest([file, pages, heading, text])[:16]
 
 
+def text_digest(text: str) -> str:
+    """The first 16 hex digits of a text's sha256; under one id a pipeline may return a chunk, its section, a window."""
+    return (_text_digest if len(text) <= REMEMBERED_CHARACTERS else _text_digest.__wrapped__)(text)
+
+
+@lru_cache(maxsize=8_192)
+def _text_digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 def named(chunk: Chunk) -> Chunk:
     """The chunk with its name as its id."""
     if chunk.id is not None:
@@ -34,7 +48,12 @@ def named(chunk: Chunk) -> Chunk:
 
 def chunk_key(chunk: Chunk) -> tuple[str, str]:
     """What tells the chunks of a run apart: name and file, since an index may count its chunks file by file."""
-    return chunk_name(chunk) if chunk.id is None else chunk.id, chunk.file
+    return chunk_name(chunk), chunk.file
+
+
+def line_key(chunk: Chunk) -> LineKey:
+    """What tells the lines of `chunks.jsonl` apart: each text that was returned under a chunk's name has its own."""
+    return chunk_name(chunk), chunk.file, text_digest(chunk.text)
 
 
 def chunk_line(chunk: Chunk) -> str:

@@ -88,4 +88,9 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise RecordError(f"{path}: it cannot be written ({error.strerror or error})") from error
+        raise unwritten(path, error) from error
+
+
+def unwritten(path: Path, error: OSError) -> RecordError:
+    """What the system says about a failed write, in one sentence."""
+    return RecordError(f"{path}: it cannot be written ({error.strerror or error})")

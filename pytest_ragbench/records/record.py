@@ -125,7 +125,7 @@ class RunRecord:
             return
         with reading(path), path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                if not line.strip() or (skip is not None and skip in line):
+                if (skip is not None and skip in line) or not line.strip():
                     continue
                 try:
                     yield number, parse_object(_decoded(line, path, number), str(path), number)

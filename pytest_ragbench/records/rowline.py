@@ -33,6 +33,7 @@ _KEYS = len((*_FIRST, "metrics", "question", "ranking", *_LAST, "timings"))
 
 _first_of = itemgetter(*_FIRST)
 _last_of = itemgetter(*_LAST)
+_parts_of = itemgetter("doc_matches", "file", "heading", "id", "matches", "pages", "rank", "score", "text_digest")
 
 
 def row_line(row: Mapping[str, Any]) -> str:
@@ -53,11 +54,11 @@ def row_line(row: Mapping[str, Any]) -> str:
 
 
 def _ranked(entry: Mapping[str, Any]) -> str:
-    pages, score = entry["pages"], entry["score"]
+    doc_matches, file, heading, name, matches, pages, rank, score, digest = _parts_of(entry)
     return (
-        f'{{"doc_matches":{_numbers(entry["doc_matches"])},{_place(entry["file"], entry["heading"], entry["id"])},'
-        f'"matches":{_numbers(entry["matches"])},"pages":{"null" if pages is None else _numbers(pages)},'
-        f'"rank":{entry["rank"]},"score":{"null" if score is None else repr(score)}}}'
+        f'{{"doc_matches":{_numbers(doc_matches) if doc_matches else "[]"},{_place(file, heading, name)},'
+        f'"matches":{_numbers(matches) if matches else "[]"},"pages":{"null" if pages is None else _numbers(pages)},'
+        f'"rank":{rank},"score":{"null" if score is None else repr(score)},"text_digest":"{digest}"}}'
     )
 
 

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from pytest_ragbench.records.files import encode, write_atomic, writing
+from pytest_ragbench.records.files import encode, unwritten, write_atomic, writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,17 +48,19 @@ class LineLog:
             RecordError: The disk is full, or the file has gone.
         """
         line = encode(text) + b"\n"
-        with writing(self.path):
+        try:
             self._write(line)
+        except OSError as error:
+            raise unwritten(self.path, error) from error
         self._places[tuple(map(sys.intern, key))] = (self._end, len(line))
         self._end += len(line)
 
     def _write(self, line: bytes) -> None:
         """Write a whole line or, when that fails or is interrupted, nothing."""
-        rest = memoryview(line)
         try:
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+            written = os.write(self._descriptor, line)
+            while written < len(line):
+                written += os.write(self._descriptor, line[written:])
         except BaseException:
             os.ftruncate(self._descriptor, self._end)
             raise

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.errors import RecordError, UsageError
+from pytest_ragbench.records.chunks import text_digest
 from pytest_ragbench.records.record import CellKey, RunRecord, find_run, row_key
 from pytest_ragbench.reports.build import build
 from pytest_ragbench.reports.markdown import render_markdown
@@ -140,7 +141,12 @@ def question_report(record: RunRecord, question: str, configurations: Iterable[s
     names = wanted or sorted(rows, key=lambda name: (order.index(name) if name in order else len(order), name))
     shown = [rows[name] for name in names]
     ids = {entry["id"] for row in shown for entry in row.get("ranking") or ()}
-    texts = {(chunk["id"], chunk["file"]): chunk.get("text", "") for chunk in record.chunks() if chunk["id"] in ids}
+    texts: dict[tuple[str, str, str | None], str] = {}
+    for chunk in record.chunks():
+        if chunk["id"] in ids:
+            text = chunk.get("text", "")
+            texts[chunk["id"], chunk["file"], text_digest(text)] = text
+            texts.setdefault((chunk["id"], chunk["file"], None), text)  # for rows that do not say which text
     return build_question(golden, shown, texts, record.run["k"])
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from pytest_ragbench.questions.model import Locator, Question
 
+    Texts = Mapping[tuple[str, str, str | None], str]
 
 TEXT_CHARACTERS = 60
 """Start of a chunk's text beside its place."""
@@ -32,15 +33,13 @@ _RANKING = (
 )
 
 
-def build_question(
-    question: Question, rows: Sequence[Mapping[str, Any]], texts: Mapping[tuple[str, str], str], k: int = 10
-) -> Report:
+def build_question(question: Question, rows: Sequence[Mapping[str, Any]], texts: Texts, k: int = 10) -> Report:
     """The ranked lists of one question.
 
     Args:
         question: With its gold.
         rows: Its rows, in the order of the configurations.
-        texts: (chunk id, file) to the chunk's text, where the record has it.
+        texts: (chunk id, file, digest of the text, or None for any) to the text, where the record has it.
         k: Depth of the rankings.
     """
     sections = [_asked(question), *(Section(row["configuration"], tuple(_row_blocks(row, texts, k))) for row in rows)]
@@ -80,7 +79,7 @@ def _locator(locator: Locator) -> str:
     return place(locator.file, locator.pages, locator.heading)
 
 
-def _row_blocks(row: Mapping[str, Any], texts: Mapping[tuple[str, str], str], k: int) -> Iterator[Block]:
+def _row_blocks(row: Mapping[str, Any], texts: Texts, k: int) -> Iterator[Block]:
     if row.get("error") is not None:
         yield Sentences(f"The search failed: {cut(str(row['error']), 500)}")
         return
@@ -122,7 +121,7 @@ def _without_empty(table: Table) -> Table:
     return Table(columns, tuple(tuple(row[index] for index in kept) for row in table.rows), table.keys)
 
 
-def _ranked(entry: Mapping[str, Any], texts: Mapping[tuple[str, str], str]) -> tuple[Cell, ...]:
+def _ranked(entry: Mapping[str, Any], texts: Texts) -> tuple[Cell, ...]:
     found: str | None = None
     if entry.get("matches"):
         found = f"satisfies {', '.join(map(str, entry['matches']))}"
@@ -134,7 +133,7 @@ def _ranked(entry: Mapping[str, Any], texts: Mapping[tuple[str, str], str]) -> t
         place(entry["file"], entry.get("pages"), entry.get("heading") or ()),
         found,
         None if score is None else Number(score, 4),
-        _start(texts.get((entry["id"], entry["file"]), "")) or None,
+        _start(texts.get((entry["id"], entry["file"], entry.get("text_digest")), "")) or None,
     )
 
 

@@ -97,7 +97,8 @@ class Lexicon:
 
     def acronyms(self, raw: str) -> Iterable[Pattern]:
         """What a word all in capitals, or in none, may stand for, unless it is a word of some name itself."""
-        return () if raw.casefold() in self._patterns else self._acronyms.get(raw, ())
+        found = self._acronyms.get(raw, ())
+        return () if found and raw.casefold() in self._patterns else found
 
     def runs(self, words: Sequence[str]) -> Iterator[tuple[int, int, Pattern]]:
         """Every run of words that may stand for a name: the indexes of its first and last, and how."""

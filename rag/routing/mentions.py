@@ -62,8 +62,29 @@ def find(query: str, lexicon: Lexicon) -> list[Mention]:
     question = _Question(unicodedata.normalize("NFKC", query), lexicon)
     proved = [mention for mention in question.candidates() if question.proves(mention)]
     places = _outermost([mention for mention in proved if mention.name.field != "kind"])
-    kinds = _outermost([mention for mention in proved if question.tells_kind(mention, places)])
+    taken = _Taken(places)
+    kinds = _outermost([mention for mention in proved if question.tells_kind(mention, taken)])
     return sorted([*places, *question.leading(kinds)])
+
+
+class _Taken:
+    """Which words the names of places take.
+
+    Args:
+        places: The names.
+    """
+
+    def __init__(self, places: Sequence[Mention]) -> None:
+        self.firsts = {place.first for place in places}
+        self.lasts = {place.last for place in places}
+        self._reach: dict[int, int] = {}  # a word to the end of the longest name around it
+        for place in places:
+            for index in range(place.first, place.last + 1):
+                self._reach[index] = max(place.last, self._reach.get(index, -1))
+
+    def holds(self, mention: Mention) -> bool:
+        """Whether a mention lies within the name of one place."""
+        return self._reach.get(mention.first, -1) >= mention.last
 
 
 class _Question:
@@ -78,6 +99,8 @@ class _Question:
         self._text = text
         self._words = split(text)
         self._lexicon = lexicon
+        longer = [word for word in self._words if len(word.raw) > 1]
+        self._longer, self._capitals = len(longer), sum(word.raw[0].isupper() for word in longer)
 
     def candidates(self) -> Iterator[Mention]:
         """Every name that some words may stand for."""
@@ -99,16 +122,20 @@ class _Question:
             return not self._is_small_acronym(mention) or self._is_rare(mention, COMMON, unknown=False)
         return proof != "part" and not self._is_glued(mention) and self._stands_alone(mention)
 
-    def tells_kind(self, mention: Mention, places: Sequence[Mention]) -> bool:
+    def tells_kind(self, mention: Mention, taken: _Taken) -> bool:
         """Whether a kind is meant: not by a part of a place's name, nor by everybody's word unless beside a place."""
-        if mention.name.field != "kind" or any(_within(mention, place) for place in places):
+        if mention.name.field != "kind" or taken.holds(mention):
             return False
-        beside = any(self._touch(place, mention) or self._touch(mention, place) for place in places)
+        before, after = mention.first - 1, mention.last + 1
+        beside = (before in taken.lasts and self._touch_at(mention.first)) or (
+            after in taken.firsts and self._touch_at(after)
+        )
         return beside or self._is_rare(mention, COMMON, unknown=True)
 
     def leading(self, kinds: Sequence[Mention]) -> list[Mention]:
         """Of neighbouring kinds the first: a lecture note is a lecture."""
-        return [kind for kind in kinds if not any(self._touch(other, kind) for other in kinds)]
+        ends = {kind.last for kind in kinds}
+        return [kind for kind in kinds if not (kind.first - 1 in ends and self._touch_at(kind.first))]
 
     # -- what proves a word ----------------------------------------------------------------------------------------
 
@@ -165,8 +192,8 @@ class _Question:
             return False
         if self._begins_sentence(mention.first) and self._text[word.end : word.end + 1] not in (":", ","):
             return False
-        others = [other.raw for other in self._words if other != word and len(other.raw) > 1]
-        return 2 * sum(raw[0].isupper() for raw in others) <= len(others)  # else it is a Title Or A Shout
+        own = len(word.raw) > 1
+        return 2 * (self._capitals - own) <= self._longer - own  # else it is a Title Or A Shout
 
     def _is_one_of(self, index: int, words: frozenset[str]) -> bool:
         return not words.isdisjoint(forms(self._words[index].text))
@@ -182,9 +209,6 @@ class _Question:
     def _begins_sentence(self, index: int) -> bool:
         return index == 0 or _SENTENCE_END.search(self._gap(index)) is not None
 
-    def _touch(self, one: Mention, other: Mention) -> bool:
-        return one.last + 1 == other.first and self._touch_at(other.first)
-
     def _touch_at(self, index: int) -> bool:
         """Whether nothing but a space or a hyphen stands before the word, and there is one."""
         return 0 < index < len(self._words) and _BETWEEN.fullmatch(self._gap(index)) is not None
@@ -193,18 +217,15 @@ class _Question:
         return self._text[self._words[index - 1].end : self._words[index].start]
 
 
-def _within(inner: Mention, outer: Mention) -> bool:
-    return outer.first <= inner.first and inner.last <= outer.last
-
-
 def _outermost(mentions: Sequence[Mention]) -> list[Mention]:
-    """Without those that lie within a longer one."""
+    """Without those that lie within a longer one, in the order of the words."""
+    kept: list[Mention] = []
+    for mention in sorted(mentions, key=lambda mention: (mention.first, -mention.last)):
+        # Whatever began before reaches no further than the last that was kept.
+        if not kept or mention.last > kept[-1].last or _span(mention) == _span(kept[-1]):
+            kept.append(mention)
+    return kept
 
-    def length(mention: Mention) -> int:
-        return mention.last - mention.first
 
-    return [
-        mention
-        for mention in mentions
-        if not any(_within(mention, other) and length(other) > length(mention) for other in mentions)
-    ]
+def _span(mention: Mention) -> tuple[int, int]:
+    return mention.first, mention.last

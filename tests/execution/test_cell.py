@@ -57,6 +57,7 @@ def test_the_row_has_every_key_and_ranks_with_matches():
     assert row.keys() == KEYS
     assert row["ranking"][1] == {
         "rank": 2, "id": "2", "file": "a.md", "pages": None, "heading": ("Ch 1", "Proof"), "score": 0.5,
+        "text_digest": "e3b0c44298fc1c14",  # sha256 of nothing
         "matches": (0,), "doc_matches": (0,),
     }  # fmt: skip
     assert row["ranking"][2]["matches"] == ()

@@ -1,6 +1,8 @@
 """What a pipeline reports beside its ranking, as it stands in the row: stages, gate, walk and route."""
 
+import hashlib
 import math
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -119,10 +121,11 @@ def test_what_a_walk_added_keeps_its_way_and_whether_it_survived():
     assert [chunk.file for chunk in measured.chunks] == ["b.md", "a.md"]
 
 
-def test_the_text_of_a_chunk_in_the_ranking_is_kept_as_the_ranking_has_it():
+def test_a_walked_chunk_is_kept_whatever_text_the_ranking_returns_of_it():
     wide, bare = ({"file": "a.md", "id": "1", "text": text} for text in ("before, passage, after", "passage"))
     measured = run(question("a.md"), chunks=[wide], walk={"search": [], "added": [{"chunk": bare}]})
-    assert [chunk.text for chunk in measured.chunks] == ["before, passage, after"]
+    assert [step["kept"] for step in measured.row["walk"]["added"]] == [True]
+    assert [chunk.text for chunk in measured.chunks] == ["before, passage, after", "passage"]
 
 
 def test_without_the_search_alone_no_find_can_be_told():
@@ -190,3 +193,44 @@ def test_of_any_report_the_row_is_strict_json_and_no_find_was_there_before(final
     assert len({entry["id"] for entry in row["walk"]["added"]}) == len(row["walk"]["added"])
     travelled = {chunk.id for chunk in measured.chunks}
     assert travelled >= {entry["id"] for entry in (*row["gate"]["removed"], *row["walk"]["added"], *row["ranking"])}
+
+
+# --- decomposition ------------------------------------------------------------------------------------------------------
+
+
+def test_den_07_an_empty_sub_query_is_dropped_and_the_row_says_so():
+    split = {"parts": ["Who guards?"], "dropped": [{"text": "", "why": "blank"}], "lines": 2}
+    row = run(question("a.md"), chunks=["a.md"], decomposed=split).row
+    assert row["decomposed"] == {
+        "lines": 2,
+        "parts": ("Who guards?",),
+        "dropped": ({"text": "", "why": "blank"},),
+    }
+    assert "decomposed" not in run(question("a.md"), chunks=["a.md"]).row
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("Who guards?", "decomposed must be a mapping with parts, dropped"),
+        ({"parts": "Who guards?"}, "decomposed.parts must be a list of texts"),
+        ({"parts": [1]}, r"decomposed.parts\[0\] must be a text"),
+        ({"dropped": ["x"]}, r"decomposed.dropped\[0\] must be a mapping with text, why"),
+        ({"dropped": [{"text": "x"}]}, r"decomposed.dropped\[0\].why must be a text"),
+    ],
+)
+def test_a_decomposition_of_another_shape_fails_the_row(value, told):
+    error = run(question("a.md"), chunks=["a.md"], decomposed=value).row["error"]
+    assert re.match(f"PipelineError: {told}", error), error
+
+
+# --- texts --------------------------------------------------------------------------------------------------------------
+
+
+def test_other_text_under_one_id_has_a_line_of_its_own_and_the_ranking_says_which_it_returned():
+    near, wide = Chunk("a.md", id="1", text="a guard"), Chunk("a.md", id="1", text="a lock\n\na guard")
+    gate = {"scorer": "s", "threshold": 0.5, "confidence": 0.1, "removed": [near]}
+    measured = run(question("a.md"), chunks=[wide], gate=gate)
+    assert measured.chunks == (wide, near)
+    # sha256 of the text, as `printf 'a lock\n\na guard' | sha256sum` prints it
+    assert measured.row["ranking"][0]["text_digest"] == hashlib.sha256(b"a lock\n\na guard").hexdigest()[:16]

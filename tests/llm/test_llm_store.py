@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
+from difflib import SequenceMatcher
 
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_ragbench.errors import InputError, UsageError
 from pytest_ragbench.llm.filling import fill
-from pytest_ragbench.llm.seam import NoCompletionError, Recording, Replay
+from pytest_ragbench.llm.seam import CANDIDATES, NoCompletionError, Recording, Replay
 from pytest_ragbench.llm.store import Record, append, pending_path, prompt_key, read_pending, read_store
 
 SYSTEM = "Answer briefly."
@@ -45,6 +47,7 @@ def test_rep_01_only_the_exact_prompt_hits(tmp_path):
     [
         (SYSTEM, "What is x?", "user prompt differs at character 10: recorded '\\n', asked its end"),
         (SYSTEM, "What is x?\r\n", "user prompt differs at character 10: recorded '\\n', asked '\\r\\n'"),
+        (SYSTEM, "What is x?\n\n", "user prompt differs at character 11: recorded its end, asked '\\n'"),
         ("Answer at length.", USER, "system prompt differs at character 7: recorded 'briefly.', asked 'at length.'"),
     ],
 )
@@ -55,6 +58,26 @@ def test_rep_01_a_miss_names_the_key_the_nearest_prompt_and_where_they_part(tmp_
     assert prompt_key(system, user) in str(raised.value)
     assert "nearest recorded prompt is 'What is x?\\n'" in str(raised.value)
     assert told in str(raised.value)
+
+
+def test_rep_01_a_miss_in_another_unicode_form_says_where_the_forms_part(tmp_path):
+    seam = Replay(read_store(write(tmp_path, line(), line(user="Was hei\u00dft Caf\u00e9?", completion="Kaffee."))))
+    with pytest.raises(NoCompletionError) as raised:
+        seam.complete(SYSTEM, "Was hei\u00dft Cafe\u0301?")
+    # `Was heißt Caf` are 13 characters.
+    assert "differs at character 13: recorded '\u00e9?', asked 'e\u0301?'" in str(raised.value)
+
+
+def test_of_many_long_prompts_the_nearest_is_named_without_comparing_each_letter_by_letter(tmp_path, monkeypatch):
+    rng = random.Random(1)
+    prompts = ["".join(rng.choices("abcdefghijklmnop ", k=3000)) for _ in range(400)]
+    seam = Replay(read_store(write(tmp_path, *(line(user=prompt) for prompt in prompts))))
+    compared, ratio = [], SequenceMatcher.ratio
+    monkeypatch.setattr(SequenceMatcher, "ratio", lambda matcher: compared.append(1) or ratio(matcher))
+    with pytest.raises(NoCompletionError) as raised:
+        seam.complete(SYSTEM, f"{prompts[300][:1500]}X{prompts[300][1500:]}")
+    assert "differs at character 1500: recorded" in str(raised.value)
+    assert len(compared) <= CANDIDATES  # each takes a tenth of a second
 
 
 def test_a_store_without_prompts_still_answers_and_says_why_a_miss_names_no_neighbour(tmp_path):
@@ -210,6 +233,18 @@ def test_a_second_label_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(UsageError, match="found m1, other"):
         fill(path, model="other")
     assert path.read_bytes() == before
+
+
+def test_where_nothing_was_ever_recorded_filling_says_so_and_leaves_nothing(tmp_path):
+    with pytest.raises(UsageError, match=r"there is no such store and no store\.pending\.jsonl beside it"):
+        fill(tmp_path / "no" / "store.jsonl", model="m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_an_editor_saved_with_a_mark_of_its_encoding_is_read(tmp_path):
+    path = write(tmp_path, line())
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert Replay(read_store(path)).complete(SYSTEM, USER) == "A letter."
 
 
 def test_without_any_label_filling_asks_for_one(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -153,6 +154,164 @@ def test_bm2_03_an_empty_corpus_ends_the_run_with_a_sentence_and_no_traceback(va
     shown = run(["-m", "pytest", *CALM, "--rag-configs=R0-bm25"], vault, status=1)
     assert "nothing to index: no file below" in shown
     assert "Traceback" not in shown
+
+
+# -- a language model --------------------------------------------------------------------------------------------------
+
+MUTEX = "A mutex is held by one thread at a time, so that it guards a critical section."
+ROOTS = "Bisection halves the bracket around a root at each step."
+
+
+def ask(vault, number):
+    """Replace the questions of the project by so many that a draft may answer."""
+    questions = [
+        {
+            "id": f"lex-{n:04d}",
+            "question": f"what is thing {n} good for?",
+            "suite": "lexical",
+            "tier": "T1",
+            "split": "dev",
+            "answerable": True,
+            "gold": [{"file": "a.md", "heading": "Locks"}],
+            "provenance": {"author": "draft", "status": "verified"},
+        }
+        for n in range(1, number + 1)
+    ]
+    (vault / "golden" / "sets" / "lexical.yaml").write_text(yaml.safe_dump(questions, sort_keys=False))
+
+
+def prompts(system_user, answers, model="m"):
+    """Lines of a store: question text to completion."""
+    from pytest_ragbench.llm.store import prompt_key
+
+    system, user = system_user
+    lines = []
+    for question, completion in answers.items():
+        asked = user.format(question=question)
+        record = {"key": prompt_key(system, asked), "model": model, "completion": completion}
+        lines.append(json.dumps({**record, "system": system, "user": asked}) + "\n")
+    return "".join(lines)
+
+
+def records(vault):
+    runs = (path for path in (vault / ".ragbench" / "runs").iterdir() if path.is_dir())
+    return sorted(runs, key=lambda folder: folder.stat().st_mtime_ns)
+
+
+def rows_in(record):
+    rows = [json.loads(line) for line in (record / "per_query.jsonl").read_text(encoding="utf-8").splitlines()]
+    return {(row["question"], row["configuration"]): row for row in rows}
+
+
+def test_r6_hyde_recorded_filled_and_replayed_gives_the_same_bytes_twice_and_one_draft_less_is_one_errored_row(vault):
+    ask(vault, 4)
+    bench = ["-m", "pytest", *CALM, "--rag-configs=R6-hyde"]
+    run([*bench, "--rag-llm=record:drafts.jsonl"], vault, status=1)
+    assert {row["error"].split(":")[0] for row in rows_in(records(vault)[-1]).values()} == {"NoCompletionError"}
+
+    pending = vault / "drafts.pending.jsonl"
+    waiting = [json.loads(line) for line in pending.read_text(encoding="utf-8").splitlines()]
+    assert len(waiting) == 4
+    for number, record in enumerate(waiting):
+        record["completion"] = None if number == 2 else (MUTEX, ROOTS)[number % 2]
+    pending.write_text("".join(json.dumps(record) + "\n" for record in waiting), encoding="utf-8")
+    fill = ["-m", "pytest_ragbench.cli", "fill", "drafts.jsonl", "--model", "hand"]
+    assert "3 added, 0 known already, 1 prompt left" in run(fill, vault, status=1)
+
+    shown = run([*bench, "--rag-llm=replay:drafts.jsonl"], vault, status=1)
+    assert "1 failed, 3 passed" in shown
+    rows = rows_in(records(vault)[-1])
+    (failed,) = (row for row in rows.values() if row["error"])
+    assert waiting[2]["key"] in failed["error"]
+    assert (failed["ranking"], failed["hyde_cache"]) == ([], None)
+    measured = [row for row in rows.values() if not row["error"]]
+    assert all(row["ranking"] and row["hyde_cache"] for row in measured)
+    summary = json.loads((records(vault)[-1] / "summary.json").read_text(encoding="utf-8"))
+    assert summary["results"]["R6-hyde"]["rows"] == {"scored": 3, "errored": 1, "not_run": 0}
+
+    (left,) = (json.loads(line) for line in pending.read_text(encoding="utf-8").splitlines())
+    pending.write_text(json.dumps({**left, "completion": MUTEX}) + "\n", encoding="utf-8")
+    assert "1 added, 0 known already, 0 prompts left" in run(fill, vault)
+    for _ in range(2):
+        run([*bench, "--rag-llm=replay:drafts.jsonl"], vault)
+    once, again = records(vault)[-2:]
+    results = [json.loads((record / "summary.json").read_text(encoding="utf-8"))["results"] for record in (once, again)]
+    assert json.dumps(results[0]) == json.dumps(results[1])
+    assert (once / "chunks.jsonl").read_bytes() == (again / "chunks.jsonl").read_bytes()
+    # Another store, other keys: only the warm-up has asked for the first one's draft by then.
+    assert [row["hyde_cache"] for row in rows_in(once).values()].count("miss") == 3
+    assert [row["hyde_cache"] for row in rows_in(again).values()] == ["hit"] * 4
+
+
+def test_a_store_with_two_labels_is_refused_before_the_first_row_whatever_part_would_ask_it(vault):
+    from rag.hyde import SYSTEM, USER
+
+    lines = prompts((SYSTEM, USER), {"x": MUTEX}, "one") + prompts((SYSTEM, USER), {"y": MUTEX}, "two")
+    (vault / "drafts.jsonl").write_text(lines)
+    shown = run(["-m", "pytest", *CALM, "--rag-configs=R6-hyde", "--rag-llm=replay:drafts.jsonl"], vault, status=4)
+    assert "'one' (line 1), 'two' (line 2)" in shown
+    assert not (vault / ".ragbench").exists()
+
+
+def test_rep_05_of_ten_drafts_three_lack_and_one_is_empty_four_rows_fail_and_a_refusal_is_a_draft(vault):
+    from rag.hyde import SYSTEM, USER
+
+    ask(vault, 10)
+    answers = {f"what is thing {n} good for?": MUTEX for n in range(4, 11)}
+    answers |= {"what is thing 4 good for?": "", "what is thing 5 good for?": "I cannot help"}
+    (vault / "drafts.jsonl").write_text(prompts((SYSTEM, USER), answers))
+    run(["-m", "pytest", *CALM, "--rag-configs=H-off,H-on", "--rag-llm=replay:drafts.jsonl"], vault, status=1)
+    rows = rows_in(records(vault)[-1])
+    errors = {key: row["error"].split(":")[0] for key, row in rows.items() if row["error"]}
+    lacking = {(f"lex-{n:04d}", "H-on"): "NoCompletionError" for n in (1, 2, 3)}
+    assert errors == lacking | {("lex-0004", "H-on"): "EmptyCompletionError"}
+    assert all(rows[key]["ranking"] == [] for key in errors)
+    assert {key[0] for key, row in rows.items() if row["hyde_cache"]} == {f"lex-{n:04d}" for n in range(5, 11)}
+    refused = rows["lex-0005", "H-on"]["stages"]["dense"], rows["lex-0005", "H-off"]["stages"]["dense"]
+    assert rows["lex-0005", "H-on"]["lanes_run"] == rows["lex-0005", "H-off"]["lanes_run"]
+    assert refused[0]["length"] == refused[1]["length"] > 0
+
+
+def test_den_07_an_empty_sub_query_is_dropped_and_stands_in_the_row(vault):
+    from rag.decompose import SYSTEM, USER
+
+    catalogue = yaml.safe_load((vault / "golden" / "configs.yaml").read_text())
+    catalogue["configurations"]["split"] = {"factors": ["sparse"], "overrides": {"decompose": True}}
+    (vault / "golden" / "configs.yaml").write_text(yaml.safe_dump(catalogue, sort_keys=False))
+    answers = {"which code does a mutex guard": "1. which code\n2.\n\n3. a mutex guard", "zzzunknown": " "}
+    (vault / "drafts.jsonl").write_text(prompts((SYSTEM, USER), answers))
+    run(["-m", "pytest", *CALM, "--rag-configs=split", "--rag-llm=replay:drafts.jsonl"], vault, status=1)
+    rows = rows_in(records(vault)[-1])
+    assert rows["lex-0002", "split"]["error"].startswith("EmptyCompletionError: decompose")
+    row = rows["lex-0001", "split"]
+    assert row["lanes_run"] == ["sparse", "sparse#1", "sparse#2"]
+    blank = {"text": "", "why": "blank"}
+    assert row["decomposed"] == {"parts": ["which code", "a mutex guard"], "dropped": [blank, blank]}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["serial", "n2"])
+def test_text_that_context_widened_is_kept_beside_the_chunks_own(workers, vault):
+    catalogue = yaml.safe_load((vault / "golden" / "configs.yaml").read_text())
+    for name, overrides in {"plain": {}, "wide": {"neighbor_context": True}}.items():
+        catalogue["configurations"][name] = {"factors": ["sparse"], "overrides": overrides}
+    (vault / "golden" / "configs.yaml").write_text(yaml.safe_dump(catalogue, sort_keys=False))
+    (vault / "rag" / "config.yaml").write_text("corpus: corpus\nchunking: {max_chars: 100}\n")
+    parts = [f"paragraph {n} of a mutex " + "word " * 15 for n in range(3)]
+    (vault / "corpus" / "a.md").write_text("# Locks\n\n" + "\n\n".join(parts))
+    run(["-m", "pytest", *CALM, "--rag-configs=plain,wide", "-k", "lex-0001", *workers], vault)
+    (record,) = records(vault)
+    lines = (record / "chunks.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = {}
+    for chunk in map(json.loads, lines):
+        texts[chunk["id"], hashlib.sha256(chunk["text"].encode()).hexdigest()[:16]] = chunk["text"].split("\n\n")
+    returned = {
+        arm: [texts[entry["id"], entry["text_digest"]] for entry in rows_in(record)["lex-0001", arm]["ranking"]]
+        for arm in ("plain", "wide")
+    }
+    own = [part.strip() for part in parts]
+    assert sorted(returned["plain"]) == [[text] for text in own]
+    assert sorted(returned["wide"]) == sorted([own[:2], own, own[1:]])
+    assert len(lines) == 6
 
 
 # -- SciFact, through the import -----------------------------------------------------------------------------------------

@@ -174,3 +174,39 @@ def test_a_folder_that_cannot_be_written_costs_time_and_no_search(tmp_path):
     cache = DiskCache(tmp_path / "cache.sqlite")
     cache.put_many({"a": b"1"})
     assert cache.get_many(["a"]) == {}
+
+
+@pytest.mark.parametrize("value", [None, "text", 7])
+def test_a_value_that_is_no_bytes_is_not_there(path, value):
+    DiskCache(path).put_many({"a": b"1", "b": b"2"})
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE cache SET value = ? WHERE key = 'a'", (value,))
+    connection.close()
+    assert DiskCache(path).get_many(["a", "b"]) == {"b": b"2"}
+
+
+def test_a_file_whose_table_has_other_columns_is_begun_anew(path):
+    path.parent.mkdir()
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE cache (key TEXT PRIMARY KEY, value BLOB)")
+        connection.execute("INSERT INTO cache VALUES ('a', x'31')")
+    connection.close()
+    cache = DiskCache(path)
+    assert cache.get_many(["a"]) == {}
+    cache.put_many({"a": b"1"})
+    assert cache.get_many(["a"]) == {"a": b"1"}
+
+
+def test_a_file_that_stays_locked_is_waited_for_once_and_then_done_without(path):
+    DiskCache(path).put_many({"a": b"1"})
+    cache = DiskCache(path, wait_s=0.3)
+    holder = sqlite3.connect(path)
+    holder.execute("BEGIN EXCLUSIVE")
+    started = time.perf_counter()
+    for _ in range(20):
+        assert cache.get_many(["a"]) == {}
+        cache.put_many({"b": b"2"})
+    assert time.perf_counter() - started < 20 * 0.3
+    holder.rollback()
+    holder.close()
+    assert DiskCache(path).get_many(["a", "b"]) == {"a": b"1"}

@@ -107,6 +107,22 @@ def test_a_question_that_names_something_of_a_program_looks_like_code(question):
 
 
 @pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("a" * 30_000, 0),
+        ("Ab" * 15_000, 0),
+        ("x-" * 15_000, 0),
+        ("aaa(" * 7_500, 0),
+        ("abC" * 10_000, 1),
+        ("_" * 30_000, 1),
+    ],
+    ids=["letters", "capitals", "hyphens", "brackets", "humps", "underscores"],
+)
+def test_scl_01_a_word_of_30000_characters_is_read_in_one_pass(word, found):
+    assert len(code_words(word)) == found  # looked through from each of its letters on, it takes half a minute
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "What holds for 68.27 percent, e.g. of a normal curve, i.e. within one sigma?",

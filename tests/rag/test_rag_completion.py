@@ -97,6 +97,8 @@ def test_text_that_is_no_text_is_cleaned_as_that_of_documents(scripted, disk):
         ("-", ""),
         ("---", ""),
         ("```", ""),
+        ("```json", ""),
+        ("~~~text", ""),
     ],
 )
 def test_an_item_is_a_line_without_its_mark(line, item):

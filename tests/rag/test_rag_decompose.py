@@ -46,6 +46,12 @@ def test_den_07_what_is_dropped_is_recorded_with_its_reason():
     }
 
 
+def test_a_fence_around_the_list_and_an_introduction_in_another_script_are_no_parts():
+    parts = parse("\u5b50\u554f\u984c\uff1a\n```text\nWho guards?\n```", WHOLE, 3)
+    assert parts.kept == ("Who guards?",)
+    assert [why for _, why in parts.dropped] == ["introduction", "blank", "blank"]
+
+
 def test_signs_tell_two_questions_apart():
     assert parse("What is C?\nWhat is C++?", "x", 8).kept == ("What is C?", "What is C++?")
 

@@ -269,6 +269,29 @@ def test_generated_documents_that_cite_each_other_end(write, tmp_path, vault):
     assert sidecar(tmp_path)["pointers"]["Generated/roots.md"] == [{"file": "Notes/newton.md"}]
 
 
+def test_a_web_of_generated_documents_is_followed_once_however_many_ways_lead_through_it():
+    layers = 60  # of two documents, each of which cites both of the next: 2^60 ways
+    cited = {
+        f"{layer}-{side}.md": [Target(file=f"{layer + 1}-{other}.md") for other in "ab"]
+        for layer in range(layers)
+        for side in "ab"
+    } | {f"{layers}-{side}.md": [Target(file=f"{side}.pdf")] for side in "ab"}
+    assert [target.file for target in pointers._primary("0-a.md", cited)] == ["a.pdf", "b.pdf"]
+
+
+def test_a_chain_of_generated_documents_may_be_long():
+    cited = {f"{place}.md": [Target(file=f"{place + 1}.md")] for place in range(3_000)}
+    assert [target.file for target in pointers._primary("0.md", cited)] == ["3000.md"]
+
+
+def test_a_place_that_cannot_be_written_is_said_without_a_traceback(vault, tmp_path, capsys):
+    (tmp_path / "pointers.json").mkdir()
+    assert vault() == 1
+    said = capsys.readouterr().err
+    assert "pointers.json cannot be written: Is a directory" in said
+    assert list(tmp_path.glob(".pointers*")) == []
+
+
 def test_without_generated_documents_no_sidecar_is_written_or_needed(write, tmp_path, pipeline, capsys):
     write({"a.md": "alpha"})
     config = tmp_path / "config.yaml"

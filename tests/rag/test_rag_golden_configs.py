@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ragbench.configurations.loading import load_catalogue
-from rag.options import load_settings, with_overrides
+from rag.options import Options, load_settings, with_overrides
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -94,6 +94,11 @@ def test_what_the_protocol_keeps_off_is_off_everywhere(catalogue):
     for name in catalogue.configurations:
         for option in ("omnisearch", "hype", "parent_context", "neighbor_context"):
             assert overrides(catalogue, name)[option] is False
+
+
+def test_the_protocol_leaves_no_option_to_the_shipped_settings(catalogue):
+    for configuration in catalogue.configurations.values():
+        assert set(configuration.overrides) == set(Options.model_fields)
 
 
 def test_every_configuration_that_searches_is_honoured(catalogue, settings):

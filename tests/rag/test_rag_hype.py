@@ -105,6 +105,21 @@ def test_a_miss_refuses_and_says_what_to_do(write, pipeline, scripted, tmp_path)
     assert not list((tmp_path / ".ragbench" / "index").glob("hype-*"))
 
 
+def test_a_build_that_was_refused_is_not_tried_again_by_the_next_search(write, pipeline, scripted):
+    write(NOTES)
+    llm = scripted({})
+    search = pipeline(llm=llm).search
+    told = []
+    for _ in range(3):
+        with pytest.raises(QuestionsMissingError) as refused:
+            search("threads", **ON)
+        told.append(str(refused.value))
+    assert len(set(told)) == 1
+    assert len(llm.asked) == 1
+    assert search("mutex", dense=False).chunks  # what needs no questions goes on
+    assert pipeline(llm=scripted(WRITTEN)).search("threads", **ON).chunks  # nor does another process remember
+
+
 def test_a_language_model_that_records_is_asked_for_everything_before_the_refusal(write, pipeline, scripted):
     write(NOTES)
     llm = scripted({"mutex": WRITTEN["mutex"]})

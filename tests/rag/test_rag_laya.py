@@ -44,6 +44,14 @@ def test_without_the_package_the_refusal_says_what_to_install(write, pipeline, m
             pipeline().check_overrides(**overrides)
 
 
+def test_it_asks_for_no_package_of_other_rerankers(write, pipeline, monkeypatch):
+    find, absent = importlib.util.find_spec, ("laya", "sentence_transformers")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name in absent else find(name, *rest))
+    write(NOTES)
+    with pytest.raises(ModelMissingError, match="pip install laya"):
+        pipeline().check_overrides(rerank="laya", dense=False)
+
+
 @pytest.fixture(scope="session")
 def package():
     pytest.importorskip("torch", reason="torch is not installed")

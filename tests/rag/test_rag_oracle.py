@@ -51,10 +51,10 @@ def test_without_gold_there_is_no_draft():
 # -- the gold in the pool ----------------------------------------------------------------------------------------------
 
 
-def test_what_is_missing_takes_the_place_of_the_pools_end():
+def test_what_is_missing_leads_the_pool_and_its_end_makes_room():
     injected = inject(ranking(0, 1, 2, 3, 4, 5), gold({9}), chunks(10), pool=3)
-    assert positions(injected) == [0, 1, 9, 2, 3, 4, 5]
-    assert injected[2].score == injected[1].score  # no higher than the last that stays
+    assert positions(injected) == [9, 0, 1, 2, 3, 4, 5]
+    assert injected[0].score == injected[1].score  # no lower than the best that stays
 
 
 def test_a_pool_that_has_every_source_stays_as_it_is():
@@ -65,17 +65,17 @@ def test_a_pool_that_has_every_source_stays_as_it_is():
 
 def test_what_lies_behind_the_pool_comes_in_by_its_rank_and_leaves_its_place():
     injected = inject(ranking(0, 1, 2, 7, 5, 4), gold({4, 5}), chunks(8), pool=3)
-    assert positions(injected) == [0, 5, 4, 1, 2, 7]
+    assert positions(injected) == [5, 4, 0, 1, 2, 7]
 
 
 def test_a_source_of_many_chunks_brings_in_a_few():
     injected = inject(ranking(*range(10)), gold(set(range(20, 40))), chunks(40), pool=10)
-    assert positions(injected)[:10] == [*range(10 - PER_SOURCE), 20, 21, 22]
+    assert positions(injected)[:10] == [20, 21, 22, *range(10 - PER_SOURCE)]
 
 
 def test_no_chunk_that_a_required_source_needs_makes_room():
     injected = inject(ranking(0, 1, 2), gold({2}, {1}, {9}), chunks(10), pool=3)
-    assert positions(injected) == [1, 2, 9, 0]
+    assert positions(injected) == [9, 1, 2, 0]
 
 
 def test_where_room_is_short_each_source_gets_one_before_any_gets_two():
@@ -84,7 +84,7 @@ def test_where_room_is_short_each_source_gets_one_before_any_gets_two():
 
 
 def test_a_short_ranking_grows_to_the_pool():
-    assert positions(inject(ranking(0), gold({2}), chunks(3), pool=5)) == [0, 2]
+    assert positions(inject(ranking(0), gold({2}), chunks(3), pool=5)) == [2, 0]
     assert positions(inject((), gold({2}), chunks(3), pool=5)) == [2]
 
 
@@ -192,9 +192,37 @@ def files(chunks):
 def test_pool_puts_the_gold_where_the_reranker_sees_it(probed):
     result = probed().search("alpha note", dense=False, oracle="pool", rerank_pool=4)
     assert "Courses/Optics/gold.md" not in files(result.stages["sparse"])
-    assert files(result.stages["oracle"][:4])[3] == "Courses/Optics/gold.md"
+    assert files(result.stages["oracle"])[0] == "Courses/Optics/gold.md"
     assert len(result.chunks) == 3
     assert "oracle" in result.timings
+
+
+class Knowing:
+    """A reranker that knows the gold, and whose order is fused with the one it was given."""
+
+    fuses = True
+
+    def scores(self, _query, texts, _meter):
+        return [float("lenses" in text) for text in texts]
+
+
+def test_gold_in_the_pool_can_win_where_the_given_order_counts_as_well(tmp_path, write, encoder):
+    """From the end of a pool of 30 no chunk could: 1/90 + 1/61 is less than 1/70 + 1/70, ten of which stand above."""
+    from rag.assembly import RERANKERS
+    from rag.options import Settings
+    from rag.pipeline import RagPipeline
+
+    write(NOTES | {f"more-{number}.md": f"alpha note {number}" for number in range(30)})
+    search = RagPipeline(
+        Settings(),
+        tmp_path,
+        quiet=True,
+        encoder=lambda _: encoder,
+        oracle=known,
+        rerankers={**RERANKERS, "late-interaction": lambda _: Knowing()},
+    )
+    assert "Courses/Optics/gold.md" not in files(search.search("alpha note", dense=False).chunks)
+    assert files(search.search("alpha note", dense=False, oracle="pool").chunks)[0] == "Courses/Optics/gold.md"
 
 
 def test_rerank_orders_the_real_pool(probed):
@@ -205,8 +233,10 @@ def test_rerank_orders_the_real_pool(probed):
     assert "Courses/Optics/gold.md" not in files(missed.chunks)
 
 
-def test_scope_is_given_without_a_word_of_the_question(probed):
-    result = probed().search("alpha light", oracle="scope", dense=False)
+def test_scope_is_given_without_a_word_of_the_question(probed, write):
+    write({"Courses/Acoustics/sound.md": "light sounds"})
+    result = probed().search("light", oracle="scope", dense=False)
+    assert len(result.stages["sparse"]) == 2
     assert result.route["course"] == "Optics"
     assert result.route["scope"] == "course:Optics"
     assert files(result.stages["scope-sparse"]) == ["Courses/Optics/gold.md"]
@@ -229,6 +259,18 @@ def test_a_question_that_is_not_golden_is_searched_as_it_is(probed, probe):
 def test_a_probe_without_an_oracle_is_refused(probed, probe):
     with pytest.raises(OptionError, match="hand RagPipeline an oracle"):
         probed(None).check_overrides(oracle=probe)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "says"),
+    [
+        ({"oracle": "rerank", "walk": "drawn"}, "oracle rerank orders the search's own pool: set walk to none"),
+        ({"oracle": "hyde", "dense": False}, "oracle hyde drafts for the dense lane: set dense to true"),
+    ],
+)
+def test_a_probe_of_what_would_not_run_is_refused(probed, overrides, says):
+    with pytest.raises(OptionError, match=says):
+        probed().check_overrides(**overrides)
 
 
 def test_a_perfect_order_has_no_scores_for_a_gate(probed):

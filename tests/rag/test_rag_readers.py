@@ -146,6 +146,28 @@ def test_chk_05_unreadable_and_empty_notebooks_are_reported(data, kind):
     assert kinds(document) == ([kind] if kind else [])
 
 
+def test_chk_05_through_the_index_each_shape_is_found_by_a_phrase_and_the_others_are_listed(write, pipeline):
+    picture = base64.b64encode(bytes(range(256)) * 4096).decode()
+    plot = {"output_type": "display_data", "data": {"image/png": picture}}
+    write(
+        {
+            "list.ipynb": notebook(nbformat=4, cells=CELLS),
+            "string.ipynb": notebook(nbformat=4, cells=V4_STRING),
+            "sheets.ipynb": notebook(nbformat=3, worksheets=[{"cells": V3}]),
+            "none.ipynb": notebook(nbformat=4),
+            "zero.ipynb": b"",
+            "plot.ipynb": notebook(nbformat=4, cells=[{"cell_type": "code", "source": "plot()", "outputs": [plot]}]),
+        }
+    )
+    search = pipeline()
+    found = search.search("runge phenomenon at the edges", dense=False).chunks
+    assert {chunk.file for chunk in found} == {"list.ipynb", "string.ipynb", "sheets.ipynb"}
+    assert {chunk.heading for chunk in found} == {(name,) for name in ("list.ipynb", "string.ipynb", "sheets.ipynb")}
+    assert [chunk.text for chunk in search.search("plot()", dense=False).chunks] == ["plot()"]
+    assert search.search(picture[:60], dense=False).chunks == ()
+    assert search.describe()["findings"] == {"empty": 1, "failed": 1}
+
+
 def test_chk_05_no_chunk_holds_base64_from_outputs_attachments_or_data_uris():
     picture = base64.b64encode(bytes(range(256)) * 4096).decode()
     cells = [

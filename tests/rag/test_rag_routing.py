@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from rag.assembly import RERANKERS
 from rag.errors import OptionError
 from rag.records import Chunk, Labels, Scored
 from rag.routing import Route, Router
+from rag.routing.lexicon import Name, Pattern
+from rag.routing.mentions import Mention, _outermost
 from rag.stages import Scope
 
 ABOUT = {
@@ -540,3 +543,30 @@ def test_generated_chunks_that_are_kept_out_stay_out_of_the_scope(write, pipelin
     result = search.search("Linear Algebra: matrix", scope_lanes=True, generated_mode="drop")
     assert result.route["scope"] == "primary/course:Linear-Algebra"
     assert sorted(files(result.stages["scope-dense"])) == sorted(VAULT)[:2]
+
+
+# -- long questions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", ["数据库" * 20_000, "Databases " * 5_000, "operating systems lecture " * 5_000])
+def test_a_question_as_long_as_a_book_is_routed_in_seconds(query):
+    chunks = courses("Operating-Systems", "Databases", filler=60)
+    chunks += corpus({"kind": "lecture"}, {"kind": "note"})
+    started = time.perf_counter()
+    Router(chunks).route(query)
+    assert time.perf_counter() - started < 15
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=12)
+
+
+@given(SPANS)
+def test_of_names_that_overlap_those_stay_that_lie_in_no_longer_one(spans):
+    pattern = Pattern(Name("course", "a"), "words", "a")
+    mentions = [Mention(first, first + more, pattern) for first, more in spans]
+    expected = [
+        one
+        for one in mentions
+        if not any(other.first <= one.first and one.last <= other.last and other[:2] != one[:2] for other in mentions)
+    ]
+    assert _outermost(mentions) == sorted(expected, key=lambda one: (one.first, -one.last))

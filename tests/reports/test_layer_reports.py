@@ -6,9 +6,11 @@ from pytest_ragbench.analysis.plan import Plan
 from pytest_ragbench.analysis.summary import summarise
 from pytest_ragbench.analysis.table import RowTable
 from pytest_ragbench.configurations.model import Configuration
+from pytest_ragbench.contract import Chunk
 from pytest_ragbench.execution.cell import measure
 from pytest_ragbench.metrics.catalogue import metric_names
 from pytest_ragbench.questions.model import GoldSource, Locator, Question
+from pytest_ragbench.records.chunks import text_digest
 from pytest_ragbench.reports.build import build
 from pytest_ragbench.reports.markdown import render_markdown
 from pytest_ragbench.reports.model import Bullets, Plot, Sentences, Table
@@ -223,3 +225,13 @@ def test_one_question_shows_what_the_gate_removed_what_the_walk_found_and_where_
         "The walk added 1 chunk, 1 of them in the ranking; it alone found 1.",
         "Routing: course db, expected os.",
     ]
+
+
+def test_one_question_shows_the_text_that_each_configuration_returned_under_one_id():
+    asked = question(1, "a.md")
+    near, wide = (Chunk("a.md", id="1", text=text) for text in ("a guard", "a lock, a guard"))
+    measured = [measure(lambda _, r=r, **__: [r], asked, arm, k=10) for r, arm in ((near, OFF), (wide, ON))]
+    kept = {(chunk.id, chunk.file, text_digest(chunk.text)): chunk.text for own in measured for chunk in own.chunks}
+    shown = build_question(asked, [own.row for own in measured], kept)
+    found = [block.rows for section in shown.sections[1:] for block in section.blocks if isinstance(block, Table)]
+    assert [str(rows[0][-1]) for rows in found if rows] == ["a guard", "a lock, a guard"]
