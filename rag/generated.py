@@ -166,6 +166,10 @@ class Pointers:
                 f"{path} is out of date: generated documents have come, gone or changed since it was written; "
                 f"write it anew with `{COMMAND}`"
             )
+        if sorted(sidecar.pointers) != sorted(files):
+            raise StaleIndexError(
+                f"{path} does not name the corpus's {len(files)} generated documents: write it anew with `{COMMAND}`"
+            )
         return cls(chunks, sidecar.pointers)
 
     def follow(self, found: Sequence[Ranking], rrf_k: int) -> Routed:

@@ -71,7 +71,9 @@ def checkpoint(path: str | None) -> Checkpoint:
         ModelMissingError: The package is not installed, no checkpoint is set, or the folder is none.
     """
     if importlib.util.find_spec("laya") is None:
-        raise ModelMissingError("laya needs the package laya, which is not installed: pip install laya")
+        raise ModelMissingError(
+            "laya needs the package laya, which is not installed, and a checkpoint (docs/laya.md): pip install laya"
+        )
     if path is None:
         raise ModelMissingError(
             "laya needs a checkpoint, and none is set: point the setting laya at the folder of one (docs/laya.md)"

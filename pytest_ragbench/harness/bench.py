@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from pytest_ragbench.configurations.selection import select
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.harness import expressions
 from pytest_ragbench.harness.cells import Cell, CellFinder, cross
+from pytest_ragbench.metrics.measures import metric_names
 from pytest_ragbench.questions.loading import load_questions
 from pytest_ragbench.questions.suites import TIERS
 
@@ -166,6 +168,8 @@ def load(settings: Settings, *, markexpr: str = "", typed_ids: Iterable[str] = (
     finder = CellFinder(questions.questions, catalogue.configurations)
     names = _default_names(settings, catalogue, markexpr, typed, finder)
     chosen = select(catalogue, names)
+    for experiment in chosen.experiments:
+        _measured(experiment, settings)
     return Bench(
         settings=settings,
         questions=questions,
@@ -176,6 +180,20 @@ def load(settings: Settings, *, markexpr: str = "", typed_ids: Iterable[str] = (
         split=settings.split or _split_of(markexpr, finder, typed if settings.unseal else ()),
         typed_ids=typed,
     )
+
+
+def _measured(experiment: Experiment, settings: Settings) -> None:
+    """Raise for a metric that an experiment is declared to be judged by and no run measures."""
+    known = metric_names(settings.k)
+    for name in (*experiment.judged_by, *experiment.guarded_by):
+        spelt = re.sub("@k$", f"@{settings.k}", name)
+        if spelt not in known:
+            near = difflib.get_close_matches(spelt, known, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise UsageError(
+                f"{settings.shown(settings.configs_file)}: experiments.{experiment.name}: no metric is called "
+                f"{name!r}{hint} (known: {', '.join(known)})"
+            )
 
 
 def respell(catalogue: Catalogue, markexpr: str) -> str:

@@ -65,6 +65,7 @@ def fill(
     with locked(path), locked(pending):
         store = read_store(path) if path.exists() else Store(path)
         waiting = read_pending(pending)
+        _agree(store, waiting)
         label = _label(store, model, waiting)
         left: list[Record] = []
         known = sum(record.key in store.records for record in waiting)
@@ -83,8 +84,19 @@ def fill(
         return Filled(len(unknown) - len(left), known, len(left))
 
 
+def _agree(store: Store, waiting: list[Record]) -> None:
+    """Refuse to drop an answer that differs from the one that the store has for its prompt."""
+    for record in waiting:
+        known = store.records.get(record.key)
+        if known is not None and record.completion not in (None, known.completion):
+            raise UsageError(
+                f"{pending_path(store.path)}: {record.key}: the store has another completion for this prompt; "
+                "remove one of the two; nothing was written"
+            )
+
+
 def _label(store: Store, model: str | None, waiting: list[Record]) -> str:
-    labels = {name for name in (store.model, model, *(record.model for record in waiting)) if name}
+    labels = {name for name in (store.model, model, *(record.model for record in waiting)) if name and name.strip()}
     if len(labels) > 1:
         found = ", ".join(sorted(labels))
         raise UsageError(f"{store.path}: one store holds the answers of one model, found {found}; nothing was written")

@@ -6,6 +6,7 @@ Decides what a prompt's key is, and which stores are sound. Who asks and what a 
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,9 @@ from pytest_ragbench.errors import InputError, Problem, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Record(BaseModel):
@@ -113,7 +117,7 @@ def read_pending(path: Path) -> list[Record]:
     """The records of a pending file in its order, each key once; none where there is no file.
 
     Raises:
-        InputError: A line is no record, or its key is not that of its prompts.
+        InputError: A line is no record, its key is not that of its prompts, or a prompt has two completions.
     """
     if not path.exists():
         return []
@@ -123,8 +127,11 @@ def read_pending(path: Path) -> list[Record]:
         if record.system is None or record.user is None or record.key != prompt_key(record.system, record.user):
             text = "a pending record needs the system and user prompts that its key was made of; do not edit those"
             problems.append(_problem(path, line, record.key, "key", text, "wrong-key"))
-        elif record.key not in found or found[record.key].completion is None:
+        elif (first := found.get(record.key)) is None or first.completion is None:
             found[record.key] = record
+        elif record.completion not in (None, first.completion):
+            text = "another line has another completion for this prompt; keep one of the two"
+            problems.append(_problem(path, line, record.key, "completion", text, "two-completions"))
     if problems:
         raise InputError(problems)
     return list(found.values())
@@ -150,12 +157,13 @@ def append(path: Path, record: Record) -> None:
 
 def append_line(path: Path, line: str) -> None:
     """Append a line and sync it; a last line that a crash tore is closed first, so that it is told from this one."""
+    data = line.encode()  # before the file is made
     with path.open("ab+") as file:
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":
                 file.write(b"\n")
-        file.write(line.encode())
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
 
@@ -165,7 +173,12 @@ def _records(path: Path, problems: list[Problem]) -> Iterator[tuple[int, Record]
         if not text.strip():
             continue
         try:
-            yield line, Record.model_validate(canonical.loads(text))
+            record = Record.model_validate(canonical.loads(text))
+            if half := next((name for name, value in record if value and _SURROGATE.search(value)), None):
+                message = "half a surrogate pair, which no UTF-8 file can hold; write the whole character, or U+FFFD"
+                problems.append(_problem(path, line, record.key, half, message, "half-character"))
+            else:
+                yield line, record
         except ValidationError as error:
             for item in error.errors(include_url=False):
                 where = ".".join(map(str, item["loc"])) or None
@@ -195,7 +208,7 @@ def _text(path: Path) -> str:
 
 def _incomplete(record: Record) -> tuple[str, str, str] | None:
     """Field, message and code of what a store's record lacks."""
-    if not record.model:
+    if not (record.model or "").strip():
         return "model", "a record needs the label of the model that answered", "no-model"
     if record.completion is None:
         return "completion", "a record needs a completion; an empty one is written as an empty text", "no-completion"

@@ -40,8 +40,11 @@ def read_canvas(file: str, data: bytes) -> list[Document]:
         board = open_board(data)
     except (ValueError, RecursionError) as error:
         return [Document(file, name, findings=(Finding(file, "failed", f"no canvas: {error}"),))]
+    groups = [
+        (label, node) for node in board.nodes if node.get("type") == "group" and (label := _text(node.get("label")))
+    ]
     passages = [
-        Passage((text,), (name, *_labels(node, board.nodes)), anchor=node_id(node))
+        Passage((text,), (name, *_labels(node, groups)), anchor=node_id(node))
         for node in board.nodes
         if (text := text_of(node))
     ]
@@ -141,11 +144,9 @@ def name_of(node: Node) -> str:
     return text.split("\n")[0].lstrip("# ")
 
 
-def _labels(node: Node, nodes: tuple[Node, ...]) -> tuple[str, ...]:
+def _labels(node: Node, groups: list[tuple[str, Node]]) -> tuple[str, ...]:
     """Labels of the groups around a node's centre, the largest first."""
-    around = [
-        (-area(group), _text(group.get("label"))) for group in nodes if _text(group.get("label")) and holds(group, node)
-    ]
+    around = [(-area(group), label) for label, group in groups if holds(group, node)]
     return tuple(label for _, label in sorted(around))
 
 

@@ -263,3 +263,41 @@ def test_a_pending_prompt_that_was_edited_is_refused(tmp_path):
     pending.write_text(pending.read_text(encoding="utf-8").replace('"user":"a"', '"user":"z"'), encoding="utf-8")
     with pytest.raises(InputError, match="do not edit"):
         fill(path, model="m")
+
+
+def test_half_a_character_is_refused_by_line_and_nothing_is_made(tmp_path):
+    path = tmp_path / "store.jsonl"
+    with pytest.raises(NoCompletionError):
+        Recording(read_store(write(tmp_path))).complete("s", "a")
+    path.unlink()
+    answered(pending_path(path), a="a\ud800b")
+    with pytest.raises(InputError, match="half a surrogate pair"):
+        fill(path, model="m")
+    assert not path.exists()
+
+
+def test_of_two_answers_to_one_prompt_none_is_dropped_unsaid(tmp_path):
+    path = write(tmp_path)
+    with pytest.raises(NoCompletionError):
+        Recording(read_store(path)).complete("s", "a")
+    pending = pending_path(path)
+    answered(pending, a="one")
+    first = pending.read_text(encoding="utf-8")
+    pending.write_text(first + first.replace('"one"', '"two"'), encoding="utf-8")
+    with pytest.raises(InputError, match="another completion"):
+        fill(path, model="m")
+    pending.write_text(first, encoding="utf-8")
+    fill(path, model="m")
+    pending.write_text(first.replace('"one"', '"two"'), encoding="utf-8")
+    with pytest.raises(UsageError, match="the store has another completion"):
+        fill(path)
+    assert Replay(read_store(path)).complete("s", "a") == "one"
+
+
+def test_a_blank_label_is_none(tmp_path):
+    path = write(tmp_path)
+    with pytest.raises(NoCompletionError):
+        Recording(read_store(path)).complete("s", "a")
+    answered(pending_path(path), a="one")
+    with pytest.raises(UsageError, match="--model LABEL"):
+        fill(path, model="  ")

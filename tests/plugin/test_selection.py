@@ -265,3 +265,12 @@ def test_an_expression_that_is_none_is_a_mistake_in_the_command(project, wrong, 
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     result.stderr.fnmatch_lines([f"ERROR: -m '{wrong.replace('(', '[(]')}': *"])
     assert project.runs == []
+
+
+@pytest.mark.parametrize("key", ["judged_by", "guarded_by"])
+def test_a_metric_that_an_experiment_is_judged_by_must_be_one(project, key):
+    arms = {"A": {}, "B": {"paired": "A"}}
+    project.write([question(1)], {"default": {}}, configs={"experiments": {"e": {"arms": arms, key: ["hitt@1"]}}})
+    result = project.run("--rag-configs=e")
+    assert result.ret == 4
+    assert any("no metric is called 'hitt@1'; did you mean hit@1?" in line for line in result.errlines)

@@ -362,6 +362,15 @@ def test_a_sidecar_that_is_older_than_the_generated_documents_is_refused(vault, 
         pipeline(pointers="pointers.json").check_overrides(**ROUTE)
 
 
+def test_a_sidecar_that_leaves_a_generated_document_out_is_refused(vault, tmp_path, pipeline):
+    vault()
+    sidecar = tmp_path / "pointers.json"
+    held = json.loads(sidecar.read_text(encoding="utf-8"))
+    sidecar.write_text(json.dumps({**held, "pointers": {}}), encoding="utf-8")
+    with pytest.raises(StaleIndexError, match=r"does not name .* `python -m rag\.pointers`"):
+        pipeline(pointers="pointers.json").check_overrides(**ROUTE)
+
+
 def test_a_changed_primary_document_leaves_the_sidecar_as_it_is(vault, write, pipeline):
     vault()
     write({"Notes/newton.md": "# Newton\n\nanother tangent", "Notes/new.md": "new"})
