@@ -1,8 +1,8 @@
 """The command `ragbench`: it parses, calls and prints. Each command registers itself and imports its work when it runs.
 
-Exit status: 0; 1 when the command found what it looks for (errors in a set); 4 for a mistake in the command or a file
-that cannot be used, told without a traceback; 130 after Ctrl-C, 141 when the reader of its output went away, as shells
-have them.
+Exit status: 0; 1 when the command found what it looks for (errors in a set) or a configuration does not graduate; 4 for
+a mistake in the command or a file that cannot be used, told without a traceback; 130 after Ctrl-C, 141 when the reader
+of its output went away, as shells have them.
 """
 
 from __future__ import annotations
@@ -349,6 +349,102 @@ def _report(args: argparse.Namespace) -> int:
     return OK
 
 
+def add_compare(subparsers: Subparsers) -> None:
+    """`ragbench compare RUN RUN... [--config A=B] [--json | --markdown]`."""
+    from pytest_ragbench.runs.command import declare_compare
+
+    declare_compare(subparsers).set_defaults(run=_compare)
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from pytest_ragbench.runs.command import compare
+
+    form = "json" if args.json else "markdown" if args.markdown else "terminal"
+    width = shutil.get_terminal_size((100, 24)).columns
+    runs_dir = _path(args.runs_dir, "rag_runs_dir", _project())
+    print(compare(args.run_names, runs_dir, args.config, form=form, width=width), end="")
+    return OK
+
+
+def add_merge(subparsers: Subparsers) -> None:
+    """`ragbench merge RUN RUN... [--to DIR]`."""
+    from pytest_ragbench.runs.command import declare_merge
+
+    declare_merge(subparsers).set_defaults(run=_merge)
+
+
+def _merge(args: argparse.Namespace) -> int:
+    from pytest_ragbench.runs.command import merge
+
+    print(merge(args.run_names, _path(args.runs_dir, "rag_runs_dir", _project()), args.to), end="")
+    return OK
+
+
+def add_export(subparsers: Subparsers) -> None:
+    """`ragbench export RUN [--trec DIR] [--csv FILE] [--parquet FILE]`."""
+    from pytest_ragbench.runs.command import declare_export
+
+    declare_export(subparsers).set_defaults(run=_export)
+
+
+def _export(args: argparse.Namespace) -> int:
+    from pytest_ragbench.runs.command import export
+
+    runs_dir = _path(args.runs_dir, "rag_runs_dir", _project())
+    print(export(args.run_name, runs_dir, trec=args.trec, csv=args.csv, parquet=args.parquet), end="")
+    return OK
+
+
+def add_graduate(subparsers: Subparsers) -> None:
+    """`ragbench graduate CONFIGURATION --against DEFAULT [--run RUN ...] [--thresholds FILE] [--json]`."""
+    from pytest_ragbench.runs.deciding import declare_graduate
+
+    declare_graduate(subparsers).set_defaults(run=_graduate)
+
+
+def _graduate(args: argparse.Namespace) -> int:
+    from pytest_ragbench.runs.deciding import graduate
+
+    project = _project()
+    text, graduated = graduate(
+        args.configuration,
+        args.against,
+        _path(args.runs_dir, "rag_runs_dir", project),
+        runs=args.run_names,
+        baselines=_path(None, "rag_baselines", project),
+        thresholds=args.thresholds,
+        configs=_path(None, "rag_configs_file", project),
+        json=args.json,
+        width=shutil.get_terminal_size((100, 24)).columns,
+    )
+    print(text, end="")
+    return OK if graduated else FOUND
+
+
+def add_power(subparsers: Subparsers) -> None:
+    """`ragbench power RUN [--effect E] [--metric NAME ...] [--config NAME ... [--against NAME]] [--json]`."""
+    from pytest_ragbench.runs.deciding import declare_power
+
+    declare_power(subparsers).set_defaults(run=_power)
+
+
+def _power(args: argparse.Namespace) -> int:
+    from pytest_ragbench.runs.deciding import power
+
+    text = power(
+        args.run_name,
+        _path(args.runs_dir, "rag_runs_dir", _project()),
+        args.effect,
+        metrics=args.metric,
+        configurations=args.config,
+        against=args.against,
+        json=args.json,
+        width=shutil.get_terminal_size((100, 24)).columns,
+    )
+    print(text, end="")
+    return OK
+
+
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help="`last`, a run id, or the path of a record")
     parser.add_argument(
@@ -363,6 +459,11 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     add_fill,
     add_show,
     add_report,
+    add_compare,
+    add_merge,
+    add_export,
+    add_graduate,
+    add_power,
 )
 """In the order of `ragbench --help`."""
 

@@ -139,8 +139,9 @@ class SearchResult:
         lanes_run: Names of the lanes that searched, in order.
         cold: True when this search paid for loading something.
         cached: Names of stages that were answered from a cache (their first, real time stands in `timings`).
-        stages: Stage name to the ranking after it, in pipeline order. The row keeps how long it was, and the rank at
-            which each gold source was first satisfied.
+        stages: Stage name to the ranking after it, in pipeline order; a lane by the name that `lanes_run` gives it. The
+            row keeps how long each was, the rank at which each gold source was first satisfied, and which stage lost
+            what. A stage `answer` is what a generated answer cites.
         gate: What a relevance gate removed: a mapping or an object with the fields of `GateReport`.
         walk: What a graph walk added: likewise, `WalkReport`.
         route: What routing decided: likewise, `RouteReport`.
@@ -187,3 +188,13 @@ class ChecksOverrides(Protocol):
 
     def check_overrides(self, **overrides: Any) -> None:
         """Raise ValueError with a text for the user when these overrides could not be honoured."""
+
+
+class ListsIndexed(Protocol):
+    """Optional: a pipeline that can say what its index holds. Without it, "not indexed" and "not found" are one."""
+
+    def indexed_chunks(self, file: str, /) -> Any:
+        """The chunks that the index holds of a file, in any order and any form that `search` may return.
+
+        Asked once for each file of a question's gold, as its author spelled it, when a source was in no stage.
+        """

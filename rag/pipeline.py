@@ -5,7 +5,9 @@ In which order stages run, `flow` decides.
 
 from __future__ import annotations
 
+import unicodedata
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rag.assembly import LANES, PARTS, RERANKERS, Assembly, language_model, need, opened
@@ -15,7 +17,7 @@ from rag.flow import Flow
 from rag.indexing import Indexer
 from rag.options import Options, Settings, load_settings, with_overrides
 from rag.progress import Progress
-from rag.records import SearchResult
+from rag.records import Chunk, SearchResult
 from rag.store import Store
 from rag.text import digest
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 2_000  # stage results kept in memory, up to some 25 kB each
 _SHOWN = 20_000  # chunks of reported rankings kept in memory
+_FILES = 65_536  # names of files kept folded
 
 
 class RagPipeline:
@@ -170,6 +173,11 @@ class RagPipeline:
             "k": self.settings.search.top_k,
         }
 
+    def indexed_chunks(self, file: str, /) -> tuple[Chunk, ...]:
+        """The chunks that the index holds of a file, whatever the case or Unicode form of its name."""
+        wanted = _folded(file)
+        return tuple(chunk for chunk in opened(self._parts.corpus).chunks if _folded(chunk.file) == wanted)
+
     def stats(self) -> dict[str, Mapping[str, Any]]:
         """What the parts of the index that have been opened say of themselves.
 
@@ -177,6 +185,11 @@ class RagPipeline:
         `graph`: edges of each sort, and what led nowhere.
         """
         return {name: dict(facts) for name, facts in sorted(self._parts.facts.items())}
+
+
+@lru_cache(maxsize=_FILES)
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 
 def from_config(path: Path, root: Path, **arguments: Any) -> RagPipeline:

@@ -13,14 +13,21 @@ from pathlib import Path
 import pytest
 
 from pytest_ragbench import cli
+from pytest_ragbench.analysis.between import Pairing, between
+from pytest_ragbench.analysis.cells import Cells
+from pytest_ragbench.analysis.graduation import Clause, Difference
+from pytest_ragbench.analysis.layers import LAYERS, NO_LANE, STAGE_LAYERS
+from pytest_ragbench.analysis.losses import DEPTHS
 from pytest_ragbench.analysis.plan import Plan
+from pytest_ragbench.analysis.power import power
 from pytest_ragbench.analysis.summary import summarise
 from pytest_ragbench.analysis.table import RowTable
 from pytest_ragbench.authoring import validation
 from pytest_ragbench.configurations.designs import factorial_arms, leave_one_out_arms
 from pytest_ragbench.configurations.loading import load_catalogue, missing_off_values
-from pytest_ragbench.configurations.model import Configuration
+from pytest_ragbench.configurations.model import Configuration, Experiment
 from pytest_ragbench.configurations.schema import ArmRecord, CatalogueRecord
+from pytest_ragbench.configurations.thresholds import Thresholds
 from pytest_ragbench.contract import (
     ROUTE_COUNTS,
     Addition,
@@ -45,9 +52,13 @@ from pytest_ragbench.questions.schema import LocatorRecord, ProvenanceRecord, Qu
 from pytest_ragbench.questions.suites import BUILT_IN
 from pytest_ragbench.records import schema as run_schema
 from pytest_ragbench.records.chunks import chunk_mapping
+from pytest_ragbench.reports.between import build_between
 from pytest_ragbench.reports.build import build
 from pytest_ragbench.reports.comparisons import _verb
+from pytest_ragbench.runs import tabular
 from pytest_ragbench.seal.ledger import Entry
+from pytest_ragbench.statistics.power import Needed
+from pytest_ragbench.statistics.shapley import shapley
 from pytest_ragbench.statistics.verdicts import WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -320,7 +331,7 @@ def test_every_key_of_run_json_is_told():
     text = section(FILES, "`run.json`")
     assert first_column(text, "key") == keys(run_schema.RunModel)
     inner = (run_schema.GitModel, run_schema.ConfigurationModel, run_schema.ExperimentModel)
-    for model in (*inner, run_schema.BootstrapModel, run_schema.LedgerModel):
+    for model in (*inner, run_schema.BootstrapModel, run_schema.LedgerModel, run_schema.ShardModel):
         assert keys(model) <= spans(text)
 
 
@@ -350,7 +361,7 @@ def test_every_key_of_a_row_and_of_a_chunk_is_told():
 
 def small_summary() -> dict:
     """Of two questions under two arms that have everything a row can have."""
-    gold = (GoldSource(Locator("a.md"), hop=1),)
+    gold = (GoldSource(Locator("a.md"), hop=1), GoldSource(Locator("nowhere.md")))
     labels = [{"domain": name, "strategy": name, "difficulty": name} for name in ("fact", "explain")]
     questions = [
         Question(f"{prefix}-0001", "?", "s", "T1", gold=gold, expect_course="c", **own)
@@ -359,12 +370,17 @@ def small_summary() -> dict:
     configurations = (
         Configuration("one", "one", {"threshold": 0.1}),
         Configuration("two", "two", {"threshold": 0.2}, pairs=("one",)),
+        *(
+            Configuration(arm.name, arm.name, {"a": "a" in arm.factors, "b": "b" in arm.factors}, arm.factors)
+            for arm in factorial_arms(("a", "b"))
+        ),
     )
+    factorial = Experiment("factorial", tuple(arm.name for arm in configurations[2:]))
     rows = RowTable(metric_names())
     for question in questions:
         for configuration in configurations:
             rows.add(measure(everything, question, configuration, k=10).row)
-    return summarise(rows, Plan(tuple(questions), configurations, resamples=50), complete=True)
+    return summarise(rows, Plan(tuple(questions), configurations, (factorial,), resamples=50), complete=True)
 
 
 def test_every_key_of_the_summary_is_told():
@@ -378,6 +394,10 @@ def test_every_key_of_the_summary_is_told():
     gate, walk, route = results["gate"], results["walk"], results["route"]
     assert {*gate, *gate["risk_coverage"], *walk, *walk["generated"], *walk["controls"], *route} <= spans(text)
     assert {*results["by_prefix"]["rtc"], *route["scope"], *summary["attribution"]["sweeps"][0]} <= spans(text)
+    losses, attribution = results["losses"], summary["attribution"]
+    assert {*losses, *losses["by_suite"]["s"], *losses["questions"][NO_LANE]} <= spans(text)
+    assert first_column(text, "key of `attribution`") == set(attribution) - {"families", "sweeps"}
+    assert {*attribution["factorial"], *attribution["shapley"]["ndcg@10"]["a"]} <= spans(text)
     latency = summary["latency"]["two"]
     assert {*summary, *latency["search"], *latency["_rows"], "_rows", *summary["attribution"]} <= spans(text)
 
@@ -402,6 +422,82 @@ def test_the_words_of_a_difference_that_does_not_survive_the_adjustment_are_told
     assert seems.startswith("seems to")
     assert seems in READING
     assert _verb({"p_holm": 0.05}, "helps", "help") == _verb({"p_holm": None}, "helps", "help") == "helps"
+
+
+def test_every_layer_is_told_on_both_pages_and_what_a_stage_may_be():
+    assert {CODE.findall(row[0])[0] for row in table(section(METRICS, "Where sources are lost"), "layer")} == {*LAYERS}
+    assert {row[0] for row in table(section(READING, "Where sources are lost"), "layer")} == {*LAYERS}
+    assert {*STAGE_LAYERS} <= spans(section(FILES, "`per_query.jsonl`"))
+    told = re.findall(r"pool, first (\d+)", section(READING, "Where sources are lost"))
+    assert set(map(int, told)) <= {*DEPTHS}
+
+
+def test_the_shares_of_the_example_are_what_the_product_computes():
+    text = section(METRICS, "What factors carry")
+    worth = dict(zip((frozenset(names) for names in ("", "r", "s", "d", "sd", "sr", "dr", "sdr")), WORTH, strict=True))
+    shares = shapley(worth, "sdr")
+    assert all(f"{value:g}" in text for value in (*WORTH, *(round(share, 3) for share in shares.values())))
+    assert round(sum(shares.values()), 12) == 0.75
+
+
+WORTH = (0, 0, 0.5, 0.4, 0.62, 0.6, 0.55, 0.75)
+
+
+def test_every_key_of_the_thresholds_is_told_with_its_default():
+    rows = table(section(FILES, "Thresholds"), "key", "default")
+    told = {CODE.findall(row[0])[0]: float(row[1]) for row in rows}
+    assert told == {name: field.default for name, field in Thresholds.model_fields.items()}
+
+
+def everything_in_one(query: str) -> list[Chunk]:
+    return [Chunk("1.md")]
+
+
+def test_every_key_that_graduate_and_power_print_is_told():
+    text = section(FILES, "What `graduate` and `power` print as JSON")
+    rows = RowTable(metric_names())
+    arms = (Configuration("old", "old"), Configuration("new", "new", pairs=("old",)))
+    questions = [Question(f"a-000{n}", "?", "s", "T1", gold=(GoldSource(Locator(f"{n}.md")),)) for n in (1, 2)]
+    for question in questions:
+        for arm in arms:
+            rows.add(measure(everything_in_one, question, arm, k=10).row)
+    cells = Cells(rows, Plan(tuple(questions), arms, resamples=50))
+    (entry, *_) = power(cells, [("new", "old")], ["hit@1"], 0.1)
+    assert first_column(text, "key of an entry") == set(entry)
+    assert {*entry["in_these_clusters"], *entry["mcnemar"], *Needed._fields} <= spans(text)
+    assert {field.name for cls in (Clause, Difference) for field in dataclasses.fields(cls)} - {"key"} <= spans(text)
+
+
+def small_comparison() -> dict:
+    """Of the same question in two runs, as `ragbench compare --json` prints it."""
+    question = Question("a-0001", "?", "s", "T1", gold=(GoldSource(Locator("a.md")),))
+    rows = RowTable(metric_names())
+    for side, file in ((0, "b.md"), (1, "a.md")):
+        row = measure(lambda _, file=file: [file], question, Configuration("c", "c"), k=10).row
+        rows.add({**row, "configuration": f"{side}:c"})
+    (pair,) = between(rows, [question], [Pairing((0, "c"), (1, "c"))], Plan((), (), resamples=50))
+    runs = [{"run_id": name, "started_at": "t", "git": {"sha": None, "dirty": None}, "ledger": None} for name in "ab"]
+    named = {"run": "b", "against": "a", "configuration": "c", "other": "c", "overrides": {"pool": [1, 2]}}
+    asked = {"split": "dev", "k": 10, "questions": 1, "sealed": 0, "metrics_version": 1, "schema_version": 1}
+    bootstrap = {"seed": 1, "resamples": 50, "confidence": 0.95, "cluster": "file"}
+    return {**asked, "bootstrap": bootstrap, "runs": runs, "differences": [], "comparisons": [{**named, **pair}]}
+
+
+def test_every_key_and_section_of_a_comparison_of_runs_is_told():
+    found = small_comparison()
+    (pair,) = found["comparisons"]
+    text = section(FILES, "What `compare` prints as JSON")
+    assert first_column(text, "key of `ragbench compare --json`") == set(found)
+    assert first_column(text, "key of a pair") == set(pair)
+    told = spans(text) | first_column(section(FILES, "`summary.json`"), "key of a comparison")
+    assert {*pair["metrics"]["ndcg@10"], *pair["by_suite"]["s"], *pair["changed"][0]} <= told
+    titles = {part.title.partition(":")[0] for part in build_between(found).sections}
+    assert {row[0] for row in table(section(READING, "Run against run"), "section")} == titles
+
+
+def test_every_column_of_an_exported_table_is_told():
+    told = first_column(section(FILES, "Rows for other tools"), "column")
+    assert told == {*tabular.TEXTS, *tabular.FLAGS, *tabular.COUNTS, f"{tabular.MILLISECONDS}search"}
 
 
 def test_every_key_of_the_ledger_is_told():

@@ -1,4 +1,4 @@
-"""Columns of what some rows tell beyond a ranking: gates, walks, routing. A column is made when the first row has it.
+"""Columns of what some rows tell beyond a ranking: losses, gates, walks, routing. Made when the first row has one.
 
 A run whose rows tell nothing of the kind has no column, and no row costs it anything.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pytest_ragbench.analysis.layers import LAYERS, pool_ranks
 from pytest_ragbench.canonical import fold_text
 from pytest_ragbench.contract import ROUTE_COUNTS
 
@@ -24,6 +25,7 @@ _NAN = float("nan")
 REMOVED, CONFIDENCE, THRESHOLD = "gate.removed", "gate.confidence", "gate.threshold"
 SCORER, REMOVED_GOLD = "gate.scorer", "gate.gold"
 ADDED, KEPT, GENERATED, SEEDS, FOUND = "walk.added", "walk.kept", "walk.generated", "walk.query_seeds", "walk.found"
+LOST, POOL = "losses", "losses.pool"
 ROUTED, CHOICE, SCOPE = "route", "route.choice", "route.scope"
 RIGHT, WRONG, NONE = 1.0, 0.0, -1.0
 """What routing chose, held against what the question expects; NaN where it expects nothing."""
@@ -42,7 +44,7 @@ class Extras:
     @property
     def empty(self) -> bool:
         """Whether no row has told anything yet."""
-        return not self._numbers
+        return not (self._numbers or self._objects)
 
     def take(self, slot: int, row: Mapping[str, Any]) -> None:
         """Keep what a row tells, in place of what an earlier row of the slot told."""
@@ -86,6 +88,9 @@ class Extras:
 
 def _told(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Columns and values of one row."""
+    if (losses := row.get("losses")) is not None:
+        yield LOST, tuple((loss["gold"], LAYERS.index(loss["layer"])) for loss in losses)
+        yield POOL, tuple(pool_ranks(row["stages"]).items())
     if (gate := row.get("gate")) is not None:
         yield from _of_gate(gate)
     if (walk := row.get("walk")) is not None:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pytest_ragbench.analysis.attribution import attribution
 from pytest_ragbench.analysis.cells import Cells
 from pytest_ragbench.analysis.gate import gates, sweeps
 from pytest_ragbench.analysis.latency import latency
+from pytest_ragbench.analysis.losses import losses
 from pytest_ragbench.analysis.means import GROUPINGS, grouped, mark_suites, overall, recall_by_hop
 from pytest_ragbench.analysis.pairs import families, inert, paired
 from pytest_ragbench.analysis.plan import Plan
@@ -37,7 +39,8 @@ def summarise(table: RowTable, plan: Plan, *, complete: bool) -> dict[str, Any]:
 
     Returns:
         Strict JSON values: `schema_version`, `metrics_version`, `complete`; `results`, the same bytes for the same
-        rows; `attribution`, the experiments' families of comparisons; `latency`, which depends on the machine.
+        rows; `attribution`, the experiments' families of comparisons and what the factors of a factorial carry;
+        `latency`, which depends on the machine.
     """
     cells = Cells(table, plan)
     comparisons = {name: len(pairs) for name, pairs in families(plan).items()}
@@ -55,6 +58,7 @@ def summarise(table: RowTable, plan: Plan, *, complete: bool) -> dict[str, Any]:
                 if experiment.name in comparisons
             },
             **({"sweeps": swept} if swept else {}),
+            **attribution(cells),
         },
         "latency": latency(cells),
     }
@@ -68,7 +72,13 @@ def _results(cells: Cells) -> dict[str, Any]:
     sections["by_hop"] = recall_by_hop(cells)
     sections["paired"] = paired(cells)
     sections["inert"] = inert(cells)
-    told = {"gate": gates(cells), "walk": walks(cells), "route": routes(cells), "by_prefix": by_prefix(cells)}
+    told = {
+        "losses": losses(cells),
+        "gate": gates(cells),
+        "walk": walks(cells),
+        "route": routes(cells),
+        "by_prefix": by_prefix(cells),
+    }
     return {
         name: {
             **{section: found[name] for section, found in sections.items()},

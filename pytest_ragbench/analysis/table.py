@@ -22,6 +22,9 @@ ERRORED, COLD, CACHED, TIED, EMPTY = 1, 2, 4, 8, 16
 ABSENT = -1
 """The slot of a planned cell that has no row."""
 
+_TELLING = frozenset({"gate", "walk", "route"})
+"""Keys that only rows with something to tell have."""
+
 _NAN = float("nan")
 
 _PLACE = itemgetter("id", "file", "pages", "heading")
@@ -35,7 +38,7 @@ class RowTable:
 
     Attributes:
         metric_names: The columns, in display order; other metrics of a row are ignored, missing ones are null.
-        extras: What rows tell of gates, walks and routing.
+        extras: What rows tell of losses, gates, walks and routing.
     """
 
     def __init__(self, metric_names: Sequence[str]) -> None:
@@ -83,7 +86,7 @@ class RowTable:
         matched = [ranked for ranked in ranking if ranked["matches"]]
         self._satisfied[slot] = _satisfied(matched)
         self._spans[slot] = _spans(matched)
-        if not self.extras.empty or "gate" in row or "walk" in row or "route" in row:
+        if not self.extras.empty or row.get("losses") is not None or not _TELLING.isdisjoint(row):
             self.extras.take(slot, row)
 
     def _slot(self, question: str, configuration: str) -> int:

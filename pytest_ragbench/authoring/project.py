@@ -25,7 +25,12 @@ _INI_FILES = {
     "tox.ini": ("pytest",),
     "setup.cfg": ("tool:pytest",),
 }
-DEFAULTS = {"rag_sets": "golden/sets", "rag_configs_file": "golden/configs.yaml", "rag_runs_dir": ".ragbench/runs"}
+DEFAULTS = {
+    "rag_sets": "golden/sets",
+    "rag_configs_file": "golden/configs.yaml",
+    "rag_runs_dir": ".ragbench/runs",
+    "rag_baselines": "baselines",
+}
 
 
 @dataclass(frozen=True, slots=True)

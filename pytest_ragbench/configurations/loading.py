@@ -8,8 +8,6 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from pytest_ragbench.canonical import digest
 from pytest_ragbench.configurations.designs import (
     MAX_FACTORIAL_FACTORS,
@@ -20,13 +18,13 @@ from pytest_ragbench.configurations.designs import (
 )
 from pytest_ragbench.configurations.model import Catalogue, Configuration, Experiment
 from pytest_ragbench.configurations.names import marker_name
+from pytest_ragbench.configurations.reading import read_mapping
 from pytest_ragbench.configurations.schema import ArmRecord, CatalogueRecord
 from pytest_ragbench.errors import InputError, Problem, UsageError
-from pytest_ragbench.questions.border import Place, flaw_problems, line_of, schema_problems
+from pytest_ragbench.questions.border import Place, line_of
 from pytest_ragbench.questions.loading import shown_path
-from pytest_ragbench.questions.scalars import kind_of
-from pytest_ragbench.questions.strict_yaml import Document, YamlMapping, decode, parse
 from pytest_ragbench.questions.strict_yaml import Path as FieldPath
+from pytest_ragbench.questions.strict_yaml import YamlMapping
 from pytest_ragbench.questions.suites import RESERVED_MARKERS
 
 if TYPE_CHECKING:
@@ -84,24 +82,7 @@ def missing_off_values(path: Path, *, shown_as: str | None = None) -> list[Probl
 
 
 def _read(data: bytes, shown: str) -> tuple[YamlMapping, CatalogueRecord]:
-    place = Place(shown, None, None)
-    text, flaw = decode(data)
-    document = parse(text) if flaw is None else Document(flaws=[flaw])
-    problems = flaw_problems(document.flaws, place)
-    if any(known.code in ("not-utf8", "yaml-syntax", "too-deep") for known in document.flaws):
-        raise InputError(problems)
-    root = YamlMapping(1) if document.root is None else document.root
-    if not isinstance(root, YamlMapping):
-        message = f"configurations are a mapping with keys as `factors` and `ladder`, but this is {kind_of(root)}"
-        raise InputError([*problems, Problem(shown, 1, None, None, message, "no-mapping")])
-    try:
-        record = CatalogueRecord.model_validate(root)
-    except ValidationError as error:
-        problems += schema_problems(error, root, CatalogueRecord, place, [known.path for known in document.flaws])
-        raise InputError(problems) from None
-    if problems:
-        raise InputError(problems)
-    return root, record
+    return read_mapping(data, shown, CatalogueRecord, "configurations", ("factors", "ladder"))
 
 
 class _Declarations:

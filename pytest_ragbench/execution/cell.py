@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from pytest_ragbench.contract import Chunk, SearchResult
 from pytest_ragbench.errors import PipelineError
 from pytest_ragbench.execution.adapters import as_result
-from pytest_ragbench.execution.extras import gate_row, moved, stages_row, walk_row
+from pytest_ragbench.execution.extras import gate_row, moved, walk_row
 from pytest_ragbench.execution.fields import clean_text
 from pytest_ragbench.execution.paths import all_relative, below
+from pytest_ragbench.execution.stages import Staged, held_stages, indexed_sources, losses_row, stages_row
 from pytest_ragbench.metrics.measures import claims_of, faithfulness, metric_names, score
 from pytest_ragbench.metrics.relevance import CompiledGold, compile_gold, match
 from pytest_ragbench.records.chunks import line_key, named
@@ -89,13 +90,17 @@ def measure(
     started = time.perf_counter()
     try:
         result = _below(search(pipeline, question.text, configuration), root)
+        spent = _milliseconds(started)
+        gold = _prepared(question).gold
+        staged = held_stages(result, gold)
+        indexed = indexed_sources(pipeline, question, gold, staged, result.chunks[:k], root)
     except BaseException as error:
         if not is_failure(error):
             raise
         spent = _milliseconds(started)
         return Measured(error_row(question, configuration, error_text(error), k=k, milliseconds=spent, cold=cold), {})
-    timings = {"search": _milliseconds(started), **result.timings}
-    return _measured(question, configuration, result, k, timings, cold=cold)
+    timings = {"search": spent, **result.timings}
+    return _measured(question, configuration, result, k, timings, staged, indexed, cold=cold)
 
 
 def search(pipeline: Any, query: str, configuration: Configuration) -> SearchResult:
@@ -209,6 +214,8 @@ def _measured(
     result: SearchResult,
     k: int,
     timings: dict[str, float],
+    staged: Staged | None = None,
+    indexed: frozenset[int] | None = None,
     *,
     cold: bool = False,
 ) -> Measured:
@@ -226,6 +233,9 @@ def _measured(
         "error": None,
     }
     told = dict(zip(keys, chunks, strict=True))
+    if staged is not None:
+        row["stages"] = stages_row(staged)
+        row["losses"] = losses_row(result, staged, matched[0], asked.gold.required, k, indexed)
     if result.route is not None:
         row["route"] = {**result.route, "expected": question.expect_course}
     if result.decomposed is not None:
@@ -242,8 +252,6 @@ def _held(
     result: SearchResult, chunks: Sequence[Chunk], matches: Sequence[tuple[int, ...]], gold: CompiledGold, k: int
 ) -> Iterator[tuple[str, dict[str, Any], Sequence[Chunk]]]:
     """What was reported beside the ranking, held against the gold: its key, its value, and the chunks it names."""
-    if result.stages is not None:
-        yield "stages", stages_row(result.stages, gold), ()
     if result.gate is not None:
         yield "gate", *gate_row(result.gate, gold)
     if result.walk is not None:

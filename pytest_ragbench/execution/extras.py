@@ -220,19 +220,6 @@ def _moved_walk(walk: Walk, move: Callable[[Chunk], Chunk]) -> Walk:
     return dataclasses.replace(walk, search=None if walk.search is None else tuple(map(move, walk.search)), added=added)
 
 
-def stages_row(stages: Mapping[str, Sequence[Chunk]], gold: CompiledGold) -> dict[str, Any]:
-    """Stage to `{length, found}`: pairs of a gold source and the first rank of the stage that satisfies it."""
-    return {name: {"length": len(ranking), "found": _first_ranks(ranking, gold)} for name, ranking in stages.items()}
-
-
-def _first_ranks(ranking: Sequence[Chunk], gold: CompiledGold) -> tuple[tuple[int, int], ...]:
-    first: dict[int, int] = {}
-    for rank, sources in enumerate(match(ranking, gold)[0], start=1):
-        for source in sources:
-            first.setdefault(source, rank)
-    return tuple(sorted(first.items()))
-
-
 def gate_row(gate: Gate, gold: CompiledGold) -> tuple[dict[str, Any], list[Chunk]]:
     """What the row keeps of a gate, and the chunks that it names."""
     removed = [named(chunk) for chunk in gate.removed]

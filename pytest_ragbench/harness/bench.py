@@ -60,12 +60,13 @@ class Bench:
     @cached_property
     def generated(self) -> tuple[Question, ...]:
         """The questions that become items: those asked for, of either split; sealing comes after selection."""
+        others = (question for question in self._runnable if not self.plans(question))
+        return tuple(sorted([*self.planned, *others], key=lambda question: question.id))
+
+    @property
+    def _runnable(self) -> list[Question]:
         chosen = [question for question in self._asked_for if not question.rejected]
-        runnable = [question for question in chosen if self.unsplit or question.split is not None]
-        if self.settings.limit is None:
-            return tuple(runnable)
-        kept = [question for question in runnable if self.plans(question)][: self.settings.limit]
-        return tuple(sorted([*kept, *(q for q in runnable if not self.plans(q))], key=lambda question: question.id))
+        return [question for question in chosen if self.unsplit or question.split is not None]
 
     @cached_property
     def left_out(self) -> dict[str, int]:
@@ -88,9 +89,23 @@ class Bench:
         return self.split in ("all", question.split or "dev")
 
     @cached_property
+    def whole(self) -> tuple[Question, ...]:
+        """The questions of the run, by id, those of its other shards included."""
+        return tuple([question for question in self._runnable if self.plans(question)][: self.settings.limit])
+
+    @cached_property
     def planned(self) -> tuple[Question, ...]:
-        """The questions of the run, by id."""
-        return tuple(question for question in self.generated if self.plans(question))
+        """The questions of the run, by id; of a shard, its part."""
+        shard = self.settings.shard
+        return self.whole if shard is None else shard.part(self.whole)
+
+    @property
+    def shard_fact(self) -> dict[str, int] | None:
+        """What `run.json` says of the shard."""
+        shard = self.settings.shard
+        if shard is None:
+            return None
+        return {"index": shard.index, "of": shard.of, "questions": len(self.whole)}
 
     @cached_property
     def planned_cells(self) -> tuple[Cell, ...]:

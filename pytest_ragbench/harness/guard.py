@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from pytest_ragbench.errors import SealedError, UsageError
 from pytest_ragbench.harness import expressions, models
 from pytest_ragbench.harness.cells import cell_of
+from pytest_ragbench.questions.shards import parse_shard
 from pytest_ragbench.records.git import is_ancestor
 from pytest_ragbench.records.record import RunRecord, find_run, ledger_claims, row_key
-from pytest_ragbench.seal.ledger import Anchor, Ledger, check_anchors, check_budget
+from pytest_ragbench.seal.ledger import FILE_NAME, Anchor, Ledger, check_anchors, check_budget
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
     from pytest_ragbench.harness.cells import Key
     from pytest_ragbench.harness.settings import Settings
 
-LEDGER = "test_ledger.jsonl"
+SEALED_SHARD = (
+    "--rag-shard: the test split is opened by one run in one place, so that the ledger counts it once; run it whole"
+)
 HOW_TO_UNSEAL = "type --unseal-test to open it; every opening is recorded in the ledger and shown in every report"
 
 
 def ledger_of(settings: Settings) -> Ledger:
     """The ledger of a project."""
-    return Ledger(settings.baselines / LEDGER)
+    return Ledger(settings.baselines / FILE_NAME)
 
 
 def check_request(bench: Bench, markexpr: str) -> None:
@@ -54,12 +57,19 @@ def check_request(bench: Bench, markexpr: str) -> None:
             raise SealedError(f"-m {markexpr!r} asks for the sealed test split; {HOW_TO_UNSEAL}")
         return
     if opens(bench):
+        if settings.shard is not None:
+            raise SealedError(SEALED_SHARD)
         check_budget(len(entries), settings.test_looks)
 
 
 def opens(bench: Bench) -> bool:
     """Whether the run will look at the test split."""
     return bench.settings.unseal and bench.split != "dev"
+
+
+def next_look(bench: Bench) -> int | None:
+    """Which look at the test split the run would be, from 1; None when it does not look."""
+    return len(ledger_of(bench.settings).entries()) + 1 if opens(bench) else None
 
 
 def partition(
@@ -107,6 +117,11 @@ def unknown_marker(name: str, known: Collection[str]) -> str:
     return f"nothing to run: -m names {name!r}, which is no configuration, suite or tier (names match whole){hint}"
 
 
+def empty_shard(bench: Bench) -> str:
+    """The text of a refusal when a run has fewer questions than shards."""
+    return f"nothing to run: the run has {len(bench.whole)} questions, too few for shard {bench.settings.shard}"
+
+
 def resume(settings: Settings) -> tuple[Settings, frozenset[Key]]:
     """The settings of a run that finishes an earlier one, and the cells it need not measure again.
 
@@ -121,9 +136,11 @@ def resume(settings: Settings) -> tuple[Settings, frozenset[Key]]:
     record = find_run(settings.resume, settings.runs_dir)
     selection = dict(record.run["selection"] or {})
     changes: dict[str, object] = {}
-    for name in ("configs", "suites", "domains", "split", "limit", "k"):
-        recorded = selection.get(name)
+    for name in ("configs", "suites", "domains", "split", "limit", "k", "shard"):
+        recorded: Any = selection.get(name)
         recorded = tuple(recorded) if isinstance(recorded, list) else recorded
+        if name == "shard" and recorded is not None:
+            recorded = parse_shard(str(recorded))
         typed = getattr(settings, name)
         if typed not in ((), None, recorded) and not (name == "k" and typed == 10):
             raise UsageError(f"--rag-resume: {record.run['run_id']} ran with {name} = {recorded}, not {typed}")

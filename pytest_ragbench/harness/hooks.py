@@ -83,4 +83,4 @@ class BenchHooks:
         """Print the report."""
         recorder = self._session.recorder
         if recorder is not None:
-            terminal.summary(terminalreporter, recorder)
+            terminal.summary(terminalreporter, recorder, self._session.earlier)

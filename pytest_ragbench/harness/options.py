@@ -39,6 +39,8 @@ OPTIONS = (
     Option("llm", "MODE:FILE", "language model: replay:STORE, record:STORE, live or live:STORE"),
     Option("runs-dir", "DIR", "where run records go (default: .ragbench/runs)"),
     Option("resume", "RUN", "finish an interrupted run: its folder, or `last`", ini=False),
+    Option("shard", "I/N", "only the I-th of N parts of the questions; `ragbench merge` joins the parts", ini=False),
+    Option("compare", "RUN", "compare with an earlier run at the end: its id, its folder, or `last`"),
     Option("configs-file", "FILE", "configurations (default: golden/configs.yaml)", flag=False),
     Option("baselines", "DIR", "folder of the test split's ledger (default: baselines)", flag=False),
     Option("corpus", "DIR", "folder of the corpus, for `ragbench validate`", flag=False),
@@ -46,6 +48,7 @@ OPTIONS = (
     Option("encoder-limit", "N", "word pieces that its encoder reads of a chunk, for `ragbench validate`", flag=False),
     Option("tests", "DIR", "folder that a --rag-* run narrows collection to (default: golden)", flag=False),
     Option("cluster", "file|none", "resample whole gold files (default), or single questions", flag=False),
+    Option("alpha-spending", "on|off", "judge the j-th look at the test split at 6*0.05/(pi*j)^2", flag=False),
     Option("test-looks", "N", "how many openings of the test split are allowed", flag=False),
 )
 

@@ -25,6 +25,8 @@ from pytest_ragbench.records.files import write_atomic
 from pytest_ragbench.records.git import git_state
 from pytest_ragbench.records.writer import RunWriter
 from pytest_ragbench.seal.ledger import Claim
+from pytest_ragbench.statistics.spending import resamples_for, spent_level
+from pytest_ragbench.statistics.verdicts import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -105,6 +107,23 @@ class Recorder:
             wanted = {cell.key for cell in self._bench.planned_cells}
             writer.resume_from(resumed, wanted=wanted, seen=self._table.add)
 
+    def _bootstrap(self, look: int | None) -> dict[str, Any]:
+        """How differences are judged; a look at the test split gets its share of the level where the project asks."""
+        found = {
+            "seed": SEED,
+            "resamples": RESAMPLES,
+            "confidence": CONFIDENCE,
+            "cluster": self._bench.settings.cluster,
+        }
+        if look is None or not self._bench.settings.alpha_spending:
+            return found
+        level = spent_level(look, LEVEL)
+        return found | {
+            "resamples": resamples_for(level, RESAMPLES),
+            "confidence": canonical.number(1.0 - level),
+            "look": look,
+        }
+
     def _open_ledger(self, writer: RunWriter, now: datetime) -> None:
         ledger = guard.ledger_of(self._bench.settings)
         if guard.opens(self._bench):
@@ -118,6 +137,7 @@ class Recorder:
                 budget=self._bench.settings.test_looks,
             )
             claim = Claim(count=entry.index, last_hash=entry.hash)  # another run may have opened it since
+            writer.update(bootstrap=self._bootstrap(entry.index))
         else:
             claim = ledger.claim()
         writer.update(ledger=claim)
@@ -151,11 +171,12 @@ class Recorder:
                 }
                 for e in bench.experiments
             ],
-            "bootstrap": {"seed": SEED, "resamples": RESAMPLES, "confidence": CONFIDENCE, "cluster": settings.cluster},
+            "bootstrap": self._bootstrap(None),
             "k": settings.k,
             "llm": models.described(settings),
             "sets": settings.shown(settings.sets),
             "limit": settings.limit,
+            "shard": bench.shard_fact,
             "selection": {
                 "configs": list(bench.names),
                 "suites": list(settings.suites),
@@ -163,6 +184,7 @@ class Recorder:
                 "split": bench.split,
                 "limit": settings.limit,
                 "k": settings.k,
+                "shard": None if settings.shard is None else str(settings.shard),
             },
             "left_out": bench.left_out,
             "notes": [*bench.split_note, *models.notes(settings)],
@@ -270,6 +292,8 @@ class Recorder:
             configurations=bench.configurations,
             experiments=bench.experiments,
             k=settings.k,
+            resamples=writer.run["bootstrap"]["resamples"],
+            confidence=writer.run["bootstrap"]["confidence"],
             cluster="none" if settings.cluster == "none" else "file",
         )
         return writer.finish(
@@ -279,7 +303,7 @@ class Recorder:
             summary=summarise(self._table, plan, complete=complete),
             render=render_record,
             complete=complete,
-            partial=not planned <= selected,
+            partial=settings.shard is not None or not planned <= selected,
         )
 
     def _write_report(self, record: RunRecord) -> None:

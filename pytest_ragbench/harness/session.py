@@ -21,6 +21,7 @@ from pytest_ragbench.metrics.catalogue import metric_names
 if TYPE_CHECKING:
     from pytest_ragbench.harness.bench import Bench
     from pytest_ragbench.harness.cells import Cell, Key
+    from pytest_ragbench.harness.comparing import Earlier
     from pytest_ragbench.harness.measuring import Measurer
     from pytest_ragbench.harness.recorder import Recorder
     from pytest_ragbench.harness.rows import RagRow
@@ -66,6 +67,8 @@ class BenchSession:
         refusal: Why nothing can run, or None.
         recorder: Takes rows and writes the record; None in a worker, and where nothing is measured.
         measurer: Searches and scores; None where nothing is measured.
+        finished: Cells that a resumed run need not measure.
+        earlier: The run to compare with at the end; None where none was asked for.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -75,6 +78,7 @@ class BenchSession:
         self.recorder: Recorder | None = None
         self.measurer: Measurer | None = None
         self.finished: frozenset[Key] = frozenset()
+        self.earlier: Earlier | None = None
         self._llm: Seam | None = None
         self._parametrized = False
         self._sealed = False
@@ -106,6 +110,10 @@ class BenchSession:
             from pytest_ragbench.harness.recorder import Recorder  # statistics and numpy, for who records alone
 
             self.recorder = Recorder(config, self.bench)
+            if settings.compare is not None:
+                from pytest_ragbench.harness.comparing import earlier_run
+
+                self.earlier = earlier_run(self.bench, typed="rag_compare" in options.typed_options(config))
 
     def register(self) -> None:
         """Register the hooks of a session that is awake, late, so that they see what other plugins have selected."""
@@ -124,8 +132,17 @@ class BenchSession:
             pytest.UsageError: The command cannot be carried out. Where only an ini key or `-m` woke the bench, a set
                 that cannot be read is no obstacle until a test needs it; the seal always is.
         """
-        if self.refusal is not None and (self._sealed or options.typed_here(self.config)):
+        # A worker refuses when it has collected: one that dies before is replaced, again and again.
+        told = self.refusal is not None and not options.is_worker(self.config)
+        if told and (self._sealed or options.typed_here(self.config)):
             raise pytest.UsageError(self.refusal)
+        if options.is_controller(self.config):
+            from pytest_ragbench.harness.remote import check_remote
+
+            try:
+                check_remote(self.config)
+            except UsageError as error:
+                raise pytest.UsageError(str(error)) from error
         try:
             expressions.compile_expression(str(self.config.getoption("markexpr", default="") or ""))
         except RagbenchError as error:  # pytest says so too, but in a worker that is an internal error
@@ -256,6 +273,8 @@ class BenchSession:
             unknown = [name for name in expressions.names(markexpr) if name not in known]
             if unknown:
                 return guard.unknown_marker(unknown[0], known)
+            if self.bench.whole and not self.bench.planned:
+                return guard.empty_shard(self.bench)
         return "nothing to run: no question is left by the suites, split, -k, -m or paths that were asked for"
 
 

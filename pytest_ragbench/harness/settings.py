@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.harness import options
+from pytest_ragbench.questions.shards import Shard, parse_shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import pytest
 
+
+_SWITCH = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
 
 LLM_MODES = ("replay", "record", "live")
 
@@ -46,8 +49,11 @@ class Settings:
     require: str
     cluster: str
     test_looks: int | None
+    alpha_spending: bool
     unseal: bool
     resume: str | None
+    shard: Shard | None
+    compare: str | None
     sets: Path
     configs_file: Path
     baselines: Path
@@ -97,8 +103,11 @@ def read_settings(config: pytest.Config) -> Settings:
         require=merged.get("rag_require", ""),
         cluster=cluster,
         test_looks=_whole(merged, "rag_test_looks", 0),
+        alpha_spending=_switch(merged, "rag_alpha_spending"),
         unseal="--unseal-test" in map(str, config.invocation_params.args),
         resume=typed.get("rag_resume"),
+        shard=_shard(typed.get("rag_shard")),
+        compare=merged.get("rag_compare"),
         sets=path("rag_sets", "golden/sets"),
         configs_file=path("rag_configs_file", "golden/configs.yaml"),
         baselines=path("rag_baselines", "baselines"),
@@ -119,6 +128,15 @@ def _llm(text: str, path: Callable[[str, str], Path]) -> LlmSetting:
     return LlmSetting(mode, path("rag_llm", file) if file else None)
 
 
+def _shard(text: str | None) -> Shard | None:
+    if text is None:
+        return None
+    shard = parse_shard(text)
+    if shard is None:
+        raise UsageError(f"--rag-shard={text}: it is I/N, the I-th of N parts, as 1/3, 2/3 and 3/3")
+    return shard
+
+
 def _absolute(base: Path, text: str) -> Path:
     try:
         return (base / Path(text).expanduser()).absolute()
@@ -128,6 +146,13 @@ def _absolute(base: Path, text: str) -> Path:
 
 def _names(text: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for part in (text or "").split(",") if (name := part.strip())))
+
+
+def _switch(values: Mapping[str, str], name: str) -> bool:
+    text = values.get(name, "off").strip().lower()
+    if text not in _SWITCH:
+        raise UsageError(f"{name} = {values[name]}: it is on or off")
+    return _SWITCH[text]
 
 
 def _whole(values: Mapping[str, str], name: str, least: int) -> int | None:

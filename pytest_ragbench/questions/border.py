@@ -123,6 +123,7 @@ def _stands_in(value: Any, path: Path) -> bool:
 
 _WANTED = {
     "bool_type": "must be true or false, without quotes",
+    "float_type": "must be a number, without quotes",
     "int_type": "must be a whole number, without quotes",
     "int_from_float": "must be a whole number, without a point",
     "list_type": "must be a list",

@@ -151,14 +151,16 @@ def row_key(row: Mapping[str, Any]) -> CellKey:
     return question, configuration
 
 
-def latest(runs_dir: Path) -> RunRecord | None:
-    """The latest record below a folder; folders without a readable `run.json` are passed over."""
+def newest(runs_dir: Path) -> Iterator[RunRecord]:
+    """The records below a folder, the latest first; folders without a readable `run.json` are passed over."""
     for folder in _newest_first(runs_dir):
-        try:
-            return RunRecord.load(folder)
-        except RecordError:
-            continue
-    return None
+        with suppress(RecordError):
+            yield RunRecord.load(folder)
+
+
+def latest(runs_dir: Path) -> RunRecord | None:
+    """The latest record below a folder, or None."""
+    return next(newest(runs_dir), None)
 
 
 def find_run(name: str, runs_dir: Path) -> RunRecord:

@@ -47,12 +47,13 @@ class ExperimentModel(_Strict):
 
 
 class BootstrapModel(_Strict):
-    """How the intervals were resampled."""
+    """How the intervals were resampled; `look` where the level is what alpha spending leaves for that look."""
 
     seed: int
     resamples: int
     confidence: float
     cluster: str
+    look: int | None = Field(default=None, ge=1)
 
 
 class LedgerModel(_Strict):
@@ -60,6 +61,14 @@ class LedgerModel(_Strict):
 
     count: int = Field(ge=0)
     last_hash: str | None = None
+
+
+class ShardModel(_Strict):
+    """Which part of a run this is: number `index` of `of`, from 1, and how many questions the whole run has."""
+
+    index: int = Field(ge=1)
+    of: int = Field(ge=1)
+    questions: int = Field(ge=0)
 
 
 class RunModel(_Strict):
@@ -96,6 +105,8 @@ class RunModel(_Strict):
     complete: bool | None = None
     partial: bool | None = None
     resumed_from: str | None = None
+    shard: ShardModel | None = None
+    merged_from: list[str] = Field(default_factory=list)
     workers: int | None = None
     pipeline: dict[str, Any] | None = None
     versions: dict[str, str] = Field(default_factory=dict)

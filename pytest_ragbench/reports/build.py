@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_ragbench.reports.attribution import factors
 from pytest_ragbench.reports.comparisons import comparisons, headline
 from pytest_ragbench.reports.costs import costs
 from pytest_ragbench.reports.gating import gates, sweeps
 from pytest_ragbench.reports.graph import graph
+from pytest_ragbench.reports.losses import losses
 from pytest_ragbench.reports.model import Report
 from pytest_ragbench.reports.opening import errors, opening
 from pytest_ragbench.reports.routing import by_prefix, generated_routing, routing
@@ -47,10 +49,12 @@ def build(
         *errors(view),
         *headline(view),
         *main_table(view),
+        *factors(view),
         *comparisons(view),
         *groups(view),
         *twins(view),
         *hops(view),
+        *losses(view),
         *graph(view),
         *routing(view),
         *generated_routing(view),

@@ -33,7 +33,7 @@ def report_run(name: str, runs_dir: Path) -> str:
         RecordError: There is no such record, or a file of it is damaged.
     """
     record = find_run(name, runs_dir)
-    with _as_written(record):
+    with as_written(record):
         return render_record(record)
 
 
@@ -59,13 +59,13 @@ def show_run(
         UsageError: The record has no such question or configuration.
     """
     record = find_run(name, runs_dir)
-    with _as_written(record):
+    with as_written(record):
         report = report_of(record) if question is None else question_report(record, question, configurations)
-        return _printable(render_terminal(report, width))
+        return printable(render_terminal(report, width))
 
 
 @contextmanager
-def _as_written(record: RunRecord) -> Iterator[None]:
+def as_written(record: RunRecord) -> Iterator[None]:
     """Name the record when a file of it is strict JSON but not of the shape that a run writes: edited, or foreign.
 
     Raises:
@@ -88,7 +88,7 @@ def render_record(record: RunRecord) -> str:
 def render_for_terminal(record: RunRecord, width: int = 100) -> str:
     """The summary at the end of a session: the report without its details, in characters that the terminal can show."""
     whole = f"\n`ragbench show {record.run['run_id']}` prints all of it.\n"
-    return _printable(render_terminal(report_of(record).brief(), width) + whole)
+    return printable(render_terminal(report_of(record).brief(), width) + whole)
 
 
 def render_misses(record: RunRecord, width: int = 100) -> str:
@@ -98,7 +98,7 @@ def render_misses(record: RunRecord, width: int = 100) -> str:
         row["question"] for row in _last(record.rows()).values() if (row.get("metrics") or {}).get(complete) == 0
     )
     reports = [question_report(record, question) for question in list(missed)[:MISSES_SHOWN]]
-    return _printable("\n".join(render_terminal(report, width) for report in reports))
+    return printable("\n".join(render_terminal(report, width) for report in reports))
 
 
 def report_of(record: RunRecord) -> Report:
@@ -168,7 +168,7 @@ def _brief(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: row.get(key) for key in ("question", "configuration", "error")}
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """In the characters of the terminal, which may be ASCII; what pytest captures is not asked."""
     stream = sys.__stdout__ or sys.stdout
     return encodable(text, getattr(stream, "encoding", None))

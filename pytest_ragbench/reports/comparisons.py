@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.canonical import TOLERANCE
+from pytest_ragbench.reports.attribution import factorial_pairs, factors_in_words
 from pytest_ragbench.reports.model import Block, Bullets, Cell, Column, Number, Probability, Section, Sentences, Table
 from pytest_ragbench.reports.text import cell_text, milliseconds, plural, probability
 from pytest_ragbench.reports.view import RunView, difference, estimate
-from pytest_ragbench.statistics.verdicts import LEVEL, MEANINGS, MIN_DIFFERING, WORDS
+from pytest_ragbench.statistics.verdicts import LEVEL, MEANINGS, WORDS, fewest_differing, meanings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,10 +43,12 @@ def headline(view: RunView) -> Iterator[Section]:
     if not view.metrics or not view.names:
         return
     metric = view.metrics[0]
-    pairs = view.pairs
+    weighed = factorial_pairs(view)  # in a factorial the factors are told, not each subset against none
+    pairs = tuple(pair for pair in view.pairs if pair not in weighed)
     if len(pairs) > SENTENCES_SHOWN:  # those that say something first
         pairs = tuple(sorted(pairs, key=lambda pair: view.paired(pair[0], pair[1], metric).get("verdict") != "real"))
-    shown = [*_means(view, metric), *(_sentence(view, *pair, metric) for pair in pairs[:SENTENCES_SHOWN])]
+    shown = [*_means(view, metric), *factors_in_words(view, metric)]
+    shown += [_sentence(view, *pair, metric) for pair in pairs[:SENTENCES_SHOWN]]
     if len(pairs) > SENTENCES_SHOWN:
         shown.append(f"{len(pairs) - SENTENCES_SHOWN:,} more comparisons stand below and in summary.json.")
     if shown:
@@ -95,7 +98,7 @@ def _sentence(view: RunView, name: str, other: str, metric: str) -> str:
         return f"{component or name} is inert: {name} ranked exactly as {other} on every question{cost}."
     if entry.get("delta") is None:
         return f"{name} and {other} scored no question in common."
-    numbers = f"{metric} {cell_text(difference(entry))}, {_grounds(entry)}{cost}."
+    numbers = f"{metric} {cell_text(difference(entry))}, {_grounds(entry, view.level)}{cost}."
     verdict = str(entry.get("verdict"))
     both = f"{name} against {other}"
     if verdict != "real":
@@ -103,17 +106,16 @@ def _sentence(view: RunView, name: str, other: str, metric: str) -> str:
         return f"{component}, {words}: {both}, {numbers}" if component else f"{both}, {words}: {numbers}"
     up = entry["delta"] > 0
     if not component:
-        return (
-            f"{name} {_verb(entry, 'beats', 'beat') if up else _verb(entry, 'loses to', 'lose to')} {other}: {numbers}"
-        )
-    worse = _verb(entry, "makes it worse", "make it worse")
-    return f"{component} {_verb(entry, 'helps', 'help') if up == added else worse}: {both}, {numbers}"
+        said = ("beats", "beat") if up else ("loses to", "lose to")
+        return f"{name} {_verb(entry, *said, view.level)} {other}: {numbers}"
+    said = ("helps", "help") if up == added else ("makes it worse", "make it worse")
+    return f"{component} {_verb(entry, *said, view.level)}: {both}, {numbers}"
 
 
-def _verb(entry: Mapping[str, Any], said: str, plain: str) -> str:
+def _verb(entry: Mapping[str, Any], said: str, plain: str, level: float = LEVEL) -> str:
     """What a real difference does; only `seems to` where it does not survive the adjustment for its family."""
     adjusted = entry.get("p_holm")
-    return said if adjusted is None or adjusted <= LEVEL else f"seems to {plain} (not once adjusted)"
+    return said if adjusted is None or adjusted <= level else f"seems to {plain} (not once adjusted)"
 
 
 def _component(view: RunView, name: str, other: str) -> tuple[str, bool]:
@@ -126,13 +128,13 @@ def _component(view: RunView, name: str, other: str) -> tuple[str, bool]:
     return added or removed, bool(added)
 
 
-def _grounds(entry: Mapping[str, Any]) -> str:
+def _grounds(entry: Mapping[str, Any], level: float) -> str:
     verdict = str(entry.get("verdict"))
     if verdict == "no difference":
         return MEANINGS["no difference"]
     if verdict == "unresolvable":
         differing = plural(entry.get("differing") or 0, "cluster")
-        return f"{differing} with a difference, and fewer than {MIN_DIFFERING} cannot reach p {LEVEL:g}"
+        return f"{differing} with a difference, and fewer than {fewest_differing(level)} cannot reach p {level:.4g}"
     if verdict == "indeterminate":
         return MEANINGS["indeterminate"]
     parts = []
@@ -223,7 +225,7 @@ def _legend(view: RunView) -> tuple[Bullets, ...]:
         for pair in pairs
         for metric in _shown_metrics(view, title)
     }
-    lines = [f"{WORDS[verdict]}: {meaning}" for verdict, meaning in MEANINGS.items() if verdict in used]
+    lines = [f"{WORDS[verdict]}: {meaning}" for verdict, meaning in meanings(view.level).items() if verdict in used]
     if not lines:
         return ()
     lines.append("smallest p: the smallest that so many differing clusters could have given")

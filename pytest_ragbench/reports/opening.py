@@ -6,7 +6,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.reports.model import Bullets, Section, Sentences
-from pytest_ragbench.reports.text import cut, plural
+from pytest_ragbench.reports.text import cut, look_sentence, plural
+from pytest_ragbench.statistics.verdicts import level_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +36,8 @@ def _identity(view: RunView) -> str:
     parts = [f"Run {run['run_id']}", commit, f"started {run['started_at']}"]
     if run.get("resumed_from"):
         parts.append(f"resumed from {run['resumed_from']}")
+    if run.get("merged_from"):
+        parts.append(f"merged from {', '.join(run['merged_from'])}")
     return ", ".join(parts) + "."
 
 
@@ -74,18 +77,32 @@ def _state(view: RunView) -> str:
         return f"Still running{kept}."
     if view.status == "failed":
         return f"Broke off{because}{kept}; {'' if run.get('complete') else 'incomplete, '}{resume}."
-    if run.get("partial"):
-        return "Partial: the selection left planned cells out, so it stands for the selection alone."
+    if part := _part(run):
+        return part
     if run.get("complete") is False:
         missing = sum((view.results[name].get("rows") or {}).get("not_run", 0) for name in view.names)
         return f"Incomplete: {plural(missing, 'planned cell')} without a row; {resume}."
     return "Complete: every planned cell has a row."
 
 
+def _part(run: Mapping[str, Any]) -> str | None:
+    """The state of a run that was not meant to be whole, or None."""
+    shard = run.get("shard")
+    if shard and run.get("complete"):
+        part = f"Shard {shard['index']} of {shard['of']} of a run of {plural(shard['questions'], 'question')}"
+        return f"{part}: it stands for its part alone; `ragbench merge` makes one run of all shards."
+    if run.get("partial") and not shard:
+        return "Partial: the selection left planned cells out, so it stands for the selection alone."
+    return None
+
+
 def _looks(run: Mapping[str, Any]) -> Iterator[str]:
     ledger = run.get("ledger")
     if ledger is not None:
         yield f"Test split opened {plural(ledger['count'], 'time')}."
+    bootstrap = run.get("bootstrap") or {}
+    if bootstrap.get("look"):
+        yield f"{look_sentence(bootstrap['look'], level_of(bootstrap['confidence']))}."
 
 
 def _left_out(run: Mapping[str, Any]) -> Iterator[str]:

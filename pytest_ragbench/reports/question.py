@@ -96,7 +96,10 @@ def _row_blocks(row: Mapping[str, Any], texts: Texts, k: int) -> Iterator[Block]
 
 
 def _reported(row: Mapping[str, Any]) -> Iterator[Block]:
-    """What a gate removed, what a walk found and where routing led, a sentence each."""
+    """Where sources were lost, what a gate removed, what a walk found and where routing led, a sentence each."""
+    if losses := row.get("losses"):
+        charged = ", ".join(f"{loss['gold']} ({loss['layer']})" for loss in losses)
+        yield Sentences(f"Lost: {charged}.")
     if (gate := row.get("gate")) is not None:
         lost = sorted({source for chunk in gate["removed"] for source in chunk["matches"]})
         text = f"The gate removed {plural(len(gate['removed']), 'chunk')}"

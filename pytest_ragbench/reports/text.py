@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from pytest_ragbench.reports.model import Cell, Estimate, Milliseconds, Number, Probability, Share
+from pytest_ragbench.statistics.verdicts import LEVEL
 
 _ASCII = str.maketrans({"…": "...", "–": "-", "—": "-", "×": "x", "→": "->", "≥": ">=", "≤": "<="})  # noqa: RUF001
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -40,6 +41,12 @@ def cut(text: str, limit: int) -> str:
 def plural(count: int, noun: str, many: str | None = None) -> str:
     """`1 search`, `2 searches`."""
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def look_sentence(look: int, level: float) -> str:
+    """How a look at the test split is judged under alpha spending, without a full stop."""
+    formula = f"6 x {LEVEL:g} / (pi^2 x {look}^2) = {level:.4g}"
+    return f"Alpha spending: look {look} is judged at {formula}, its intervals have {100 * (1 - level):.6g} %"
 
 
 def encodable(text: str, encoding: str | None) -> str:

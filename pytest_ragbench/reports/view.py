@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pytest_ragbench.analysis.plan import CONFIDENCE
 from pytest_ragbench.reports.model import Cell, Estimate
+from pytest_ragbench.statistics.verdicts import level_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -46,6 +48,11 @@ class RunView:
         """Configurations with results, in the run's order."""
         declared = [entry["name"] for entry in self.run.get("configurations") or ()]
         return (*(name for name in declared if name in self.results), *sorted(self.results.keys() - set(declared)))
+
+    @property
+    def level(self) -> float:
+        """Largest p of a `real` difference."""
+        return level_of(float((self.run.get("bootstrap") or {}).get("confidence") or CONFIDENCE))
 
     @property
     def k(self) -> int:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA_VERSION = 1
+FILE_NAME = "test_ledger.jsonl"
+"""Its name in the folder of baselines."""
+
 NO_HASH = "0" * 64
 """What the first entry holds as the hash of the one before it."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_ragbench.canonical import TOLERANCE
 from pytest_ragbench.statistics.exact import QUANTUM
 from pytest_ragbench.statistics.significance import mcnemar, sign_flip
-from pytest_ragbench.statistics.verdicts import judge, minimal_detectable_effect
+from pytest_ragbench.statistics.verdicts import judge, level_of, minimal_detectable_effect
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,11 +63,12 @@ def compare(
         differences: `(n, m)` differences of quantised values, no NaN.
         binary: `(m,)` whether the metric is 0 or 1 on every question.
         resamples: Of the n questions.
-        confidence: Of the intervals.
+        confidence: Of the intervals; verdicts and detectable effects are those of the level that goes with it.
 
     Raises:
         StatisticsError: NaN, or a shape that does not fit.
     """
+    level = level_of(confidence)
     estimates, errors = resamples.estimate_with_errors(differences, confidence)
     flips = sign_flip(differences, resamples.clusters, seed=resamples.draws.seed, flips=resamples.draws.count)
     tie = TOLERANCE / QUANTUM
@@ -85,13 +86,15 @@ def compare(
             p_sign_flip=float(flips.p[column]),
             p_smallest=float(flips.smallest[column]),
             p_mcnemar=mcnemar(int(gained[column]), int(lost[column])) if binary[column] else None,
-            mde=minimal_detectable_effect(float(errors[column])),
+            mde=minimal_detectable_effect(float(errors[column]), level),
             verdict=judge(
                 low=float(estimates.low[column]),
                 high=float(estimates.high[column]),
                 p=float(flips.p[column]),
                 differing=int(flips.differing[column]),
                 identical=not gained[column] and not lost[column],
+                level=level,
+                smallest=float(flips.smallest[column]),
             ),
         )
         for column in range(differences.shape[1])

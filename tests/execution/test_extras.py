@@ -39,14 +39,14 @@ def added(*files, **fields):
 # --- stages -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_stage_keeps_its_length_and_the_first_rank_of_each_gold_source_and_none_of_its_chunks():
+def test_a_stage_keeps_its_place_its_length_and_the_first_rank_of_each_gold_source_and_none_of_its_chunks():
     asked = question("a.md", "b.md", optional=["c.md"])
     stages = {"sparse": ["x.md", "b.md", "b.md", "c.md"], "fusion": ["b.md", "a.md"], "none": []}
     measured = run(asked, chunks=["a.md"], stages=stages)
     assert measured.row["stages"] == {
-        "sparse": {"length": 4, "found": ((1, 2), (2, 4))},
-        "fusion": {"length": 2, "found": ((0, 2), (1, 1))},
-        "none": {"length": 0, "found": ()},
+        "sparse": {"step": 1, "layer": "lane", "length": 4, "found": ((1, 2), (2, 4))},
+        "fusion": {"step": 2, "layer": "fusion", "length": 2, "found": ((0, 2), (1, 1))},
+        "none": {"step": 3, "layer": "fusion", "length": 0, "found": ()},
     }
     assert [chunk.file for chunk in measured.chunks] == ["a.md"]
 

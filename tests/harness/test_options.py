@@ -65,11 +65,18 @@ def test_paths_of_the_ini_file_belong_to_it_and_typed_ones_to_the_working_folder
         ("--rag-k=²", "", "whole number"),
         ("-q", "rag_cluster = book", "file or none"),
         ("-q", "rag_test_looks = many", "rag_test_looks = many"),
+        ("-q", "rag_alpha_spending = 2", "on or off"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_told(configured, typed, ini, said):
     with pytest.raises(UsageError, match=said):
         read_settings(configured(typed, ini=ini))
+
+
+@pytest.mark.parametrize(("ini", "wanted"), [("on", True), ("True", True), ("yes", True), ("off", False), ("0", False)])
+def test_alpha_is_spent_only_where_the_ini_file_says_so(configured, ini, wanted):
+    assert read_settings(configured()).alpha_spending is False
+    assert read_settings(configured(ini=f"rag_alpha_spending = {ini}")).alpha_spending is wanted
 
 
 def test_unsealing_counts_only_when_it_was_typed(configured, monkeypatch):

@@ -150,6 +150,14 @@ def test_describe_is_strict_json_and_loads_no_model(write, pipeline, encoder):
     assert pipeline(threads=1).describe()["config_digest"] == described["config_digest"]
 
 
+def test_what_the_index_holds_of_a_file_can_be_asked_for_under_any_spelling_of_its_name(write, pipeline):
+    write({"Notes/Über.md": "# One\n\nmutex\n\n# Two\n\nlock\n", "other.md": "# Three\n\nqueue\n"})
+    search = pipeline()
+    held = search.indexed_chunks("notes/u\u0308ber.md")
+    assert [chunk.heading for chunk in held] == [("One",), ("Two",)]
+    assert search.indexed_chunks("absent.md") == ()
+
+
 def test_an_absent_embedding_model_is_refused_by_name_where_it_is_needed(write, pipeline):
     write(NOTES)
     search = pipeline(model="nobody/no-such-model")

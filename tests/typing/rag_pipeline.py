@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from pytest_ragbench.contract import ChecksOverrides, Describes, Pipeline
+from pytest_ragbench.contract import ChecksOverrides, Describes, ListsIndexed, Pipeline
 from rag.pipeline import RagPipeline
 from rag.records import Chunk, SearchResult
 
@@ -51,6 +51,11 @@ def as_pipeline(pipeline: RagPipeline) -> Pipeline:
 
 def as_described(pipeline: RagPipeline) -> Describes:
     """It says what it is."""
+    return pipeline
+
+
+def as_listing(pipeline: RagPipeline) -> ListsIndexed:
+    """It says what its index holds."""
     return pipeline
 
 

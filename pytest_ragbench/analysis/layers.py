@@ -1,0 +1,159 @@
+"""Which layer of a pipeline lost a required source, told from the rankings of its stages; for any names of stages.
+
+Decides what each stage is (a lane, fusion, rerank, gate, cut-off, answer) and whom a loss is charged to; counting over
+questions is left to `losses`. It imports nothing heavy: rows are charged where they are measured.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+NOT_INDEXED, NO_LANE, LANE = "not indexed", "not in any lane", "lane"
+FUSION, RERANK, GATE, CUT_OFF, ANSWER = "fusion", "rerank", "gate", "cut-off", "answer"
+
+LAYERS = (NOT_INDEXED, NO_LANE, FUSION, RERANK, GATE, CUT_OFF, ANSWER)
+"""What a loss may be charged to, in the order in which a search passes them."""
+
+STAGE_LAYERS = (LANE, FUSION, RERANK, GATE, CUT_OFF, ANSWER)
+"""What a stage may be."""
+
+_NAMES = (
+    (RERANK, re.compile(r"re-?_?rank|cross-?_?encod|late-?_?interaction", re.IGNORECASE)),
+    (GATE, re.compile(r"gate|threshold|abstain", re.IGNORECASE)),
+    (CUT_OFF, re.compile(r"cut|top_?-?[kn]\b|limit|trunc|divers|mmr|dedup|per_file|final", re.IGNORECASE)),
+    (ANSWER, re.compile(r"answer|cite|citation", re.IGNORECASE)),
+    (FUSION, re.compile(r"fus|rrf|merge|combin|pool|boost|walk|interleav", re.IGNORECASE)),
+)
+"""Names that say what a stage is; the first that fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One reported ranking, held against the gold.
+
+    Attributes:
+        layer: One of `STAGE_LAYERS`.
+        length: Chunks in it.
+        ranks: Gold index to the first rank that satisfies it.
+        judged: For a rerank: how far down it changed the order that it was given; what lies below it never judged.
+    """
+
+    layer: str
+    length: int
+    ranks: Mapping[int, int]
+    judged: int | None = None
+
+
+def stage_layers(names: Sequence[str], lanes: Collection[str]) -> dict[str, str]:
+    """What each stage is, by its name and its place.
+
+    A stage that is named in `lanes` is a lane; without any such, those before the first whose name says that it is
+    something else. A name that says nothing is fusion before the rerank and a cut-off behind it.
+
+    Args:
+        names: Of the stages, in pipeline order.
+        lanes: Names of the lanes that searched.
+    """
+    named = {name: next((layer for layer, known in _NAMES if known.search(name)), "") for name in names}
+    known_lanes = {name for name in names if name in lanes}
+    found: dict[str, str] = {}
+    searching, reranked = not known_lanes, False
+    for name in names:
+        searching = searching and not named[name]
+        if name in known_lanes or searching:
+            found[name] = LANE
+            continue
+        found[name] = named[name] or (CUT_OFF if reranked else FUSION)
+        reranked = reranked or found[name] == RERANK
+    return found
+
+
+def charge(stages: Sequence[Stage], required: Collection[int], final: Collection[int], k: int) -> dict[int, str]:
+    """Every required source that was lost, and the layer to which it is charged.
+
+    A source is lost when the first k of the final ranking do not satisfy it, and by the *answer* when a stage `answer`
+    is reported that lacks what the final ranking has. The loss lies at the stage behind the last one that had the
+    source. There a gate, a fusion or an answer is charged itself. A rerank or a cut-off keeps the first so many: when
+    the source stood among them it is charged itself, else whoever ranked it too low: the rerank where it judged the
+    source, the fusion where some lane had it high enough, and where none had, the cut-off, which ended too early.
+
+    Args:
+        stages: In pipeline order.
+        required: Indexes of the required sources.
+        final: Those that the final ranking, cut at k, satisfies.
+        k: Depth of the final ranking.
+
+    Returns:
+        Gold index to one of `LAYERS` without `NOT_INDEXED`, which only an index can tell from `NO_LANE`.
+    """
+    lanes = [stage for stage in stages if stage.layer == LANE]
+    steps = [stage for stage in stages if stage.layer not in (LANE, ANSWER)]
+    answers = [stage for stage in stages if stage.layer == ANSWER]
+    found: dict[int, str] = {}
+    for source in sorted(required):
+        if source in final:
+            if answers and source not in answers[-1].ranks:
+                found[source] = ANSWER
+            continue
+        found[source] = _charged(lanes, steps, source, k)
+    return found
+
+
+def _charged(lanes: Sequence[Stage], steps: Sequence[Stage], source: int, k: int) -> str:
+    best = min((lane.ranks[source] for lane in lanes if source in lane.ranks), default=None)
+    last = max((place for place, step in enumerate(steps) if source in step.ranks), default=-1)
+    if last < 0 and best is None:
+        return NO_LANE
+    rank = steps[last].ranks[source] if last >= 0 else best or 0
+    losing = steps[last + 1] if last + 1 < len(steps) else None
+    before = steps[: last + 1]
+    if losing is not None and losing.layer in (FUSION, GATE):
+        return losing.layer
+    if losing is not None and losing.layer == RERANK:  # it tells of its pool alone
+        return RERANK if rank <= losing.length else _ended(best, before, source, losing.length)
+    if rank <= k:
+        return CUT_OFF  # by another rule than depth: so many of one file, say
+    depth = k
+    for place in range(last, -1, -1):
+        if steps[place].layer == RERANK and source in steps[place].ranks:
+            given = _rank_before(steps[:place], best, source)
+            judged = steps[place].judged
+            if judged is None or given is None or given <= judged:
+                return RERANK
+            depth, before = judged, steps[:place]
+    return _ended(best, before, source, max(depth, k))
+
+
+def _rank_before(steps: Sequence[Stage], best: int | None, source: int) -> int | None:
+    """The rank at which a stage was given a source."""
+    return next((step.ranks[source] for step in reversed(steps) if source in step.ranks), best)
+
+
+def _ended(best: int | None, before: Sequence[Stage], source: int, depth: int) -> str:
+    """Whether fusion moved a source below a depth, or no ranking had it above."""
+    fused = any(step.layer == FUSION and source in step.ranks for step in before)
+    return FUSION if fused and (best is None or best <= depth) else CUT_OFF
+
+
+def pool_ranks(stages: Mapping[str, Mapping[str, Any]]) -> dict[int, int]:
+    """Gold index to its first rank in the pool: what a rerank is given, or what is cut where nothing reranks.
+
+    That is the last fusion before the first rerank; without any, the best rank of the lanes.
+
+    Args:
+        stages: As a row has them: name to `step`, `layer`, `length` and `found`.
+    """
+    order = sorted(stages.values(), key=lambda stage: int(stage["step"]))
+    reranks = [stage["step"] for stage in order if stage["layer"] == RERANK]
+    given = [stage for stage in order if not reranks or stage["step"] < reranks[0]]
+    fusions = [stage for stage in given if stage["layer"] == FUSION]
+    best: dict[int, int] = {}
+    for stage in fusions[-1:] or [stage for stage in given if stage["layer"] == LANE]:
+        for source, rank in stage["found"]:
+            best[source] = min(rank, best.get(source, rank))
+    return best
