@@ -3,9 +3,9 @@
     python benchmarks/bench_factorial.py [questions] [--state FOLDER]
 
 Every one of the 64 arms searches each question, the arms of one question side by side, as the bench hands them out. The
-index is built and the models are loaded before anything is timed. A scripted language model drafts from the question
-alone, so that no store is needed. Exit status 1 when caches gain less than the bound, when they change a result, or
-when the warm re-run asks a model for anything.
+index is built and the models are loaded before anything is timed, and models run on one thread. A scripted language
+model drafts from the question alone, so that no store is needed. Exit status 1 when caches gain less than the bound,
+when they change a result, or when the warm re-run asks a model for anything.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from measuring import Bound, Row, told, versus
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from pytest_ragbench.configurations.loading import load_catalogue
@@ -28,7 +30,8 @@ from rag.options import load_settings
 from rag.pipeline import RagPipeline
 
 ROOT = Path(__file__).resolve().parents[1]
-BOUND = 6.0
+TITLE = "The factorial of this repository"
+BOUND = Bound(least=6.0)
 INDEX = ("embeddings.sqlite", "tokens.sqlite")
 """What the index holds of its passages; whatever else lies in the folder of caches, searches have left there."""
 
@@ -83,14 +86,14 @@ class Models:
 
 
 def run(pipeline: RagPipeline, questions: list[str], arms: list[dict]) -> tuple[float, list]:
-    """Seconds, and what each cell found."""
-    started = time.perf_counter()
+    """Processor seconds, and what each cell found."""
+    started = time.process_time()
     found = [
         [chunk.id for chunk in pipeline.search(question, **overrides).chunks]
         for question in questions
         for overrides in arms
     ]
-    return time.perf_counter() - started, found
+    return time.process_time() - started, found
 
 
 def forget(state: Path) -> None:
@@ -106,7 +109,7 @@ def spread(questions: list[str], count: int) -> list[str]:
     return questions[::step][:count]
 
 
-def measure(count: int, state: Path, models: Models) -> bool:
+def in_folder(count: int, state: Path, models: Models) -> list[Row]:
     sets = load_questions(ROOT / "golden" / "sets").questions
     questions = spread([question.text for question in sets if question.split != "test"], count)
     catalogue = load_catalogue(ROOT / "golden" / "configs.yaml")
@@ -130,18 +133,33 @@ def measure(count: int, state: Path, models: Models) -> bool:
     forget(state)
     on, found = run(cached, questions, arms)
     asked = models.calls()
-    again = opened(caches=True)
-    warm, repeated = run(again, questions, arms)
+    warm, repeated = run(opened(caches=True), questions, arms)
     left = models.calls()
-
+    if not found == expected == repeated:
+        raise SystemExit("caches change a result")
+    if left:
+        raise SystemExit(f"the warm re-run asked the models: {dict(left)}")
+    print(f"asked of the models, caches off: {dict(without)}; on: {dict(asked)}", file=sys.stderr)
     cells = len(questions) * len(arms)
-    print(f"{len(questions)} questions x {len(arms)} arms that search = {cells:,} cells")
-    print(f"caches off {off:8.2f} s  {1000 * off / cells:7.2f} ms a cell  {dict(without)}")
-    print(f"caches on  {on:8.2f} s  {1000 * on / cells:7.2f} ms a cell  {dict(asked)}")
-    print(f"warm       {warm:8.2f} s  {1000 * warm / cells:7.2f} ms a cell  model calls: {dict(left) or 0}")
-    same = found == expected == repeated
-    print(f"ratio {off / on:.1f} x (at least {BOUND:.0f} x), results {'equal' if same else 'DIFFERENT'}")
-    return same and off / on >= BOUND and not left
+    what = f"{len(questions)} questions x {len(arms)} arms, a cell"
+    seconds = {"caches on": [on / cells], "caches off": [off / cells]}
+    again = {"warm re-run": [warm / cells], "caches off": [off / cells]}
+    return [
+        *versus(what, seconds, ours="caches on", bounds={"caches off": BOUND}),
+        *versus(what, again, ours="warm re-run"),
+    ]
+
+
+def measure(*, quick=False, questions=20, state: Path | None = None) -> list[Row]:
+    if state is not None:
+        return in_folder(questions, state.resolve(), Models())
+    with tempfile.TemporaryDirectory() as name:
+        known = ROOT / ".ragbench" / "cache"
+        for file in INDEX:  # passages that were embedded before need not be again
+            if (known / file).exists():
+                (Path(name) / "cache").mkdir(exist_ok=True)
+                shutil.copy(known / file, Path(name) / "cache" / file)
+        return in_folder(2 if quick else questions, Path(name), Models())
 
 
 def main() -> int:
@@ -149,15 +167,7 @@ def main() -> int:
     parser.add_argument("questions", nargs="?", type=int, default=20)
     parser.add_argument("--state", type=Path, help="folder of index and caches, kept; the default is made and removed")
     arguments = parser.parse_args()
-    if arguments.state is not None:
-        return int(not measure(arguments.questions, arguments.state.resolve(), Models()))
-    with tempfile.TemporaryDirectory() as name:
-        known = ROOT / ".ragbench" / "cache"
-        for file in INDEX:  # passages that were embedded before need not be again
-            if (known / file).exists():
-                (Path(name) / "cache").mkdir(exist_ok=True)
-                shutil.copy(known / file, Path(name) / "cache" / file)
-        return int(not measure(arguments.questions, Path(name), Models()))
+    return told(measure(questions=arguments.questions, state=arguments.state))
 
 
 if __name__ == "__main__":

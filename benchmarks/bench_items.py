@@ -3,24 +3,23 @@
     python benchmarks/bench_items.py [--repeats N] [--sizes 3500,32000]
 
 The pipeline answers from memory, so that everything but the search is measured: questions, items, rows, the record, the
-summary and the report. Prints wall time, `--collect-only` time and peak memory, with ratios; exit status 1 above the
-bound.
+summary and the report. Wall and processor time and peak memory, of the session and of `--collect-only`; exit status 1
+above the bound.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-BOUND = 1.5
+from measuring import Bound, Row, Session, session, told, versus
+
+TITLE = "Items"
+BOUND = Bound(most=1.5)
 QUESTIONS = 500
-CALM = ("-q", "-p", "no:randomly", "-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:platformdirs")
+SIZES = (3_500, 32_000)
 
 CONFTEST = """
 import pytest
@@ -72,23 +71,8 @@ def write_bench(folder: Path, configurations: int, depth: int) -> None:
     (folder / "conftest.py").write_text(CONFTEST.format(depth=depth), encoding="utf-8")
 
 
-def session(folder: Path, *args: str) -> dict[str, float]:
-    """Wall time, processor time (s) and peak memory (MB) of one pytest process; byte code is kept between them."""
-    started = time.perf_counter()
-    command = [sys.executable, "-m", "pytest", *CALM, *args]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"PYTHONPYCACHEPREFIX": str(folder.parent / "compiled"), "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} in {folder}: exit status {process.returncode}")
-    spent = usage.ru_utime + usage.ru_stime
-    return {"wall s": time.perf_counter() - started, "processor s": spent, "peak MB": usage.ru_maxrss / 1024}
-
-
-def compare(folder: Path, configurations: int, *, depth: int, repeats: int) -> float:
-    """Print the comparison at one size; the worst ratio of wall times."""
+def compare(folder: Path, configurations: int, *, depth: int, repeats: int) -> list[Row]:
+    """The comparison at one size."""
     bench, plain = folder / f"bench{configurations}", folder / f"plain{configurations}"
     write_bench(bench, configurations, depth)
     plain.mkdir()
@@ -97,35 +81,37 @@ def compare(folder: Path, configurations: int, *, depth: int, repeats: int) -> f
     )
     named = "--rag-configs=" + ",".join(f"c{n}" for n in range(configurations))
     session(bench, "-m", "c0 and T1 and books")  # compiles what it imports
-    worst = 0.0
+    rows = []
     for title, extra in (("session", ()), ("--collect-only", ("--collect-only", "-q"))):
-        found: dict[str, list[dict[str, float]]] = {"bench": [], "plain": []}
+        found: dict[str, list[Session]] = {"ours": [], "plain": []}
         for _ in range(repeats):
-            found["bench"].append(session(bench, named, *extra))
+            found["ours"].append(session(bench, named, *extra))
             found["plain"].append(session(plain, *extra))
-        for what in ("wall s", "processor s", "peak MB"):
-            medians = {kind: statistics.median(one[what] for one in runs) for kind, runs in found.items()}
-            ratio = medians["bench"] / medians["plain"]
-            worst = max(worst, ratio if what == "wall s" else 0.0)
-            print(
-                f"{QUESTIONS * configurations:,} items, {title}, {what}: bench {medians['bench']:.2f}, "
-                f"plain {medians['plain']:.2f}, ratio {ratio:.2f}",
-                flush=True,
-            )
-    return worst
+        what = f"{QUESTIONS * configurations:,} items, {title}"
+        for measured, bound in (("wall", {"plain": BOUND}), ("processor", {})):
+            taken = {name: [getattr(one, measured) for one in runs] for name, runs in found.items()}
+            rows += versus(f"{what}, {measured} time", taken, scale=1.0, unit="s", bounds=bound, cost=True)
+        taken = {name: [one.peak for one in runs] for name, runs in found.items()}
+        rows += versus(f"{what}, peak memory", taken, scale=1.0, unit="MB", cost=True)
+    return rows
+
+
+def measure(*, quick=False, sizes=SIZES, depth=10, repeats=2):
+    sizes, repeats = (sizes[:1], 1) if quick else (sizes, repeats)
+    with tempfile.TemporaryDirectory() as name:
+        return [row for size in sizes for row in compare(Path(name), size // QUESTIONS, depth=depth, repeats=repeats)]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--sizes", default="3500,32000", help=f"numbers of items, multiples of {QUESTIONS}")
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument(
+        "--sizes", default=",".join(map(str, SIZES)), help=f"numbers of items, multiples of {QUESTIONS}"
+    )
     parser.add_argument("--depth", type=int, default=10, help="chunks that every search returns")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        sizes = [int(size) // QUESTIONS for size in arguments.sizes.split(",")]
-        worst = max(compare(Path(name), size, depth=arguments.depth, repeats=arguments.repeats) for size in sizes)
-    print(f"worst ratio of wall times {worst:.2f}, bound {BOUND}")
-    return int(worst > BOUND)
+    sizes = tuple(int(size) for size in arguments.sizes.split(","))
+    return told(measure(sizes=sizes, depth=arguments.depth, repeats=arguments.repeats))
 
 
 if __name__ == "__main__":

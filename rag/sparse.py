@@ -81,11 +81,8 @@ class Bm25:
             return ()
         positions, weights = postings
         scores = self._sum(positions, weights)
-        if among is not None:
-            held = np.intersect1d(positions, among)
-            return top(scores[held], k, TIES, among=held)
-        if not self._positive:  # a tiny corpus: a match may weigh nothing, or less
-            held = np.unique(positions)
+        if among is not None or not self._positive:  # a term in just half of the chunks weighs nothing, and is a match
+            held = self._holding(positions, among)
             return top(scores[held], k, TIES, among=held)
         if len(positions) < len(scores) // 4:
             held = np.flatnonzero(scores)
@@ -104,6 +101,16 @@ class Bm25:
             np.concatenate([self._positions[span] for span in spans]),
             np.concatenate([self._weights[span] for span in spans]),
         )
+
+    def _holding(self, positions: NDArray[np.intp], among: NDArray[np.intp] | None) -> NDArray[np.intp]:
+        """The chunks of postings, ascending, once each; by a mask, since sorting them takes ten times as long."""
+        found = np.zeros(self._chunks, dtype=np.bool_)
+        found[positions] = True
+        if among is not None:
+            inside = np.zeros(self._chunks, dtype=np.bool_)
+            inside[among] = True
+            found &= inside
+        return np.flatnonzero(found)
 
     def _sum(self, positions: NDArray[np.intp], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         # bincount adds in the order given, which is the order of the query's terms: the same sums as rank_bm25's.

@@ -583,8 +583,8 @@ def pytest_flags(request):
     return set(request.config._parser.optparser._option_string_actions)
 
 
-FOREIGN = {"--check", "--porcelain", "--local-dir"}
-"""Flags of ruff, git and hf."""
+FOREIGN = {"--check", "--porcelain", "--local-dir", "--write"}
+"""Flags of ruff, git, hf and the benchmarks."""
 LAYA = {"--data", "--eval", "--base", "--out", "--loss", "--epochs", "--micro-batch", "--grad-accum", "--seed"}
 LAYA |= {"--dry-run", "--freeze-encoder"}
 """Flags of laya-train; tests/rag/test_rag_laya.py holds them against the package."""

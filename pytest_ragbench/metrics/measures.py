@@ -34,10 +34,11 @@ def score(
     Raises:
         ValueError: A depth below 1.
     """
-    names = _scored_names(k)  # first of all, since a negative depth would cut the ranking from below
     if not gold.size:
-        return dict.fromkeys(names, 1.0)
-    return dict(_score(tuple(matches[:k]), tuple(doc_matches[:k]), gold.required, gold.documents, k))
+        return dict.fromkeys(_scored_names(k), 1.0)
+    if len(matches) > k:
+        matches, doc_matches = matches[:k], doc_matches[:k]
+    return _score(tuple(matches), tuple(doc_matches), gold.required, gold.documents, k).copy()
 
 
 # Most rows of a run show one of a few patterns: nothing found, or one source at one rank.
@@ -49,12 +50,13 @@ def _score(
     documents: int,
     k: int,
 ) -> dict[str, float]:
+    names = _scored_names(k)  # first of all: it refuses a depth that cuts the ranking from below
     values = (
         *_ranked(matches, required, len(required), k),
         *_ranked(doc_matches, required, documents, k),
         sum(map(bool, matches)) / len(matches) if matches else 0.0,
     )
-    return dict(zip(_scored_names(k), values, strict=True))
+    return dict(zip(names, values, strict=True))
 
 
 def _ranked(ranking: Sequence[tuple[int, ...]], required: frozenset[int], ideal: int, k: int) -> tuple[float, ...]:

@@ -1,0 +1,51 @@
+"""What the commands share: exit statuses, the project they stand in, the run that they name, the width of a table."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pytest_ragbench.authoring.project import Project
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse gives it no other name
+
+OK, FOUND = 0, 1
+
+
+def project_here() -> Project:
+    """The project of the working directory."""
+    from pytest_ragbench.authoring.project import find_project
+
+    return find_project(Path.cwd())
+
+
+def path_of(typed: Path | None, name: str, project: Project) -> Path:
+    """The path that was typed, else that of an ini key or its default."""
+    return typed or project.path(name) or Path()
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """The argument RUN, and where its id is looked up."""
+    parser.add_argument("run_name", metavar="RUN", help="`last`, a run id, or the path of a record")
+    parser.add_argument(
+        "--runs-dir", type=Path, metavar="DIR", help="where run ids are looked up (default: ini key rag_runs_dir)"
+    )
+
+
+def runs_dir_of(args: argparse.Namespace) -> Path:
+    """Where this command looks up run ids."""
+    return path_of(args.runs_dir, "rag_runs_dir", project_here())
+
+
+def terminal_width() -> int:
+    """Columns of the terminal; 100 where there is none."""
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def plural(count: int, name: str) -> str:
+    """`1 question`, `2 questions`."""
+    return f"{count} {name}{'' if count == 1 else 's'}"
