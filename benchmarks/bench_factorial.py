@@ -2,10 +2,10 @@
 
     python benchmarks/bench_factorial.py [questions] [--state FOLDER]
 
-Every one of the 64 arms searches each question, the arms of one question side by side, as the bench hands them out. The
-index is built and the models are loaded before anything is timed, and models run on one thread. A scripted language
-model drafts from the question alone, so that no store is needed. Exit status 1 when caches gain less than the bound,
-when they change a result, or when the warm re-run asks a model for anything.
+Every arm that has a lane, 48 of the 64, searches each question, the arms of one question side by side, as the bench
+hands them out. The index is built and the models are loaded before anything is timed, and models run on one thread. A
+scripted language model drafts from the question alone, so that no store is needed. Exit status 1 when caches gain less
+than the bound, when they change a result, or when the warm re-run asks a model for anything.
 """
 
 from __future__ import annotations

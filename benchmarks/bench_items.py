@@ -3,7 +3,7 @@
     python benchmarks/bench_items.py [--repeats N] [--sizes 3500,32000]
 
 The pipeline answers from memory, so that everything but the search is measured: questions, items, rows, the record, the
-summary and the report. Wall and processor time and peak memory, of the session and of `--collect-only`; exit status 1
+summary and the report. Wall and processor time and peak memory, of the session and of `--collect-only`. Exit status 1
 above the bound.
 """
 

@@ -2,8 +2,8 @@
 
     python benchmarks/bench_statistics.py [--n 500] [--resamples 10000]
 
-scipy is called once a column, and once for all columns together in batches that hold about 50 MB; it is timed on up to
-`TIMED` columns and scaled up to the others. Equal intervals are checked: fed the same generator, all draw the same
+scipy is called once a column, and once for all columns together in batches that hold about 50 MB; it is timed on 32
+columns and scaled up to the others. Equal intervals are checked: fed the same generator, all draw the same
 resamples. Exit status 1 when an interval differs by more than 1e-9 or a ratio falls short.
 """
 

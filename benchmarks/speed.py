@@ -66,8 +66,9 @@ class Section:
 def section(name: str, quick: bool) -> Section:
     """Run one benchmark in this process."""
     module = importlib.import_module(name)
-    about = (module.__doc__ or "").split("\n\n", maxsplit=1)[0]
-    return Section(f"{name}.py", module.TITLE, " ".join(about.split()), module.measure(quick=quick))
+    prose = [part for part in (module.__doc__ or "").split("\n\n") if not part.startswith("    ")]  # not its command
+    about = " ".join(" ".join(prose).split()).partition(" Exit status")[0]
+    return Section(f"{name}.py", module.TITLE, about, module.measure(quick=quick))
 
 
 def sections(names: Iterable[str], *, quick: bool) -> Iterator[Section]:
