@@ -16,8 +16,8 @@ def write(project, *, found, questions=QUESTIONS):
 
 
 def shown(result):
-    """What stands behind the report of the run itself."""
-    return result.stdout.str().partition("ragbench compare")[2]
+    """What stands behind the report of the run itself, whatever the width at which it was wrapped."""
+    return " ".join(result.stdout.str().partition("ragbench compare")[2].split())
 
 
 @HOW
