@@ -18,7 +18,7 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -124,8 +124,16 @@ def _bound(row: Row) -> str:
 
 
 def _machine() -> str:
-    tools = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
+    tools = ", ".join(f"{package} {_version(package)}" for package in PACKAGES)
     return f"Python {platform.python_version()} on {platform.system()} {platform.machine()}; {tools}."
+
+
+def _version(package: str) -> str:
+    """Its version, or that it is not installed: a part of the benchmarks runs without it."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
 
 
 def main() -> int:
