@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
+from llm_endpoint import serving
 
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.llm.live import Live, model_of
@@ -78,17 +78,8 @@ class Endpoint(BaseHTTPRequestHandler):
 @pytest.fixture
 def asked(monkeypatch):
     """The requests that reached the server."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    Endpoint.asked = []
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    monkeypatch.setenv("RAGBENCH_LLM_MODEL", "tiny")
-    yield Endpoint.asked
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(Endpoint, monkeypatch) as prompts:
+        yield prompts
 
 
 def test_the_environment_names_address_key_and_model(asked):

@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
+from llm_endpoint import serving
 from plugin_support import HOW, question, results_bytes, rows, run_json
 
 from pytest_ragbench.llm.store import prompt_key
@@ -176,17 +176,8 @@ class Endpoint(BaseHTTPRequestHandler):
 def endpoint(monkeypatch):
     """The prompts that reached a live model on this machine."""
     pytest.importorskip("openai")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    Endpoint.asked = []
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    monkeypatch.setenv("RAGBENCH_LLM_MODEL", "tiny")
-    yield Endpoint.asked
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(Endpoint, monkeypatch) as prompts:
+        yield prompts
 
 
 @HOW
