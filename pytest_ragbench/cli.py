@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_ragbench import __version__
-from pytest_ragbench.commands import decisions, records, sets, stores
+from pytest_ragbench.commands import decisions, listing, records, sets, stores
 from pytest_ragbench.commands.common import OK
 from pytest_ragbench.errors import RagbenchError
 
@@ -30,6 +30,7 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     sets.add_split,
     sets.add_import,
     stores.add_fill,
+    listing.add_runs,
     records.add_show,
     records.add_report,
     records.add_compare,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import argparse
+from pytest_ragbench.errors import UsageError
 
+if TYPE_CHECKING:
     from pytest_ragbench.authoring.project import Project
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse gives it no other name
@@ -31,9 +32,45 @@ def path_of(typed: Path | None, name: str, project: Project) -> Path:
 def add_run(parser: argparse.ArgumentParser) -> None:
     """The argument RUN, and where its id is looked up."""
     parser.add_argument("run_name", metavar="RUN", help="`last`, a run id, or the path of a record")
+    add_runs_dir(parser)
+
+
+def add_run_or_last(parser: argparse.ArgumentParser) -> None:
+    """The argument RUN, or `--last` in place of it, and where its id is looked up; `run_or_last` reads them."""
+    parser.add_argument("run_name", metavar="RUN", nargs="?", help="`last`, a run id, or the path of a record")
+    parser.add_argument("--last", action="store_true", help="the latest run")
+    add_runs_dir(parser)
+
+
+def run_or_last(args: argparse.Namespace) -> str:
+    """The run that was named.
+
+    Raises:
+        UsageError: None was, or one was beside `--last`.
+    """
+    if args.last and args.run_name not in {None, "last"}:
+        raise UsageError(f"{args.run_name} and --last name two runs; give one of them")
+    if not args.last and args.run_name is None:
+        raise UsageError("which run? Give its id or its folder, or --last for the latest; `ragbench runs` lists them")
+    return "last" if args.last else str(args.run_name)
+
+
+def add_runs_dir(parser: argparse.ArgumentParser) -> None:
+    """`--runs-dir`: where run ids are looked up."""
     parser.add_argument(
         "--runs-dir", type=Path, metavar="DIR", help="where run ids are looked up (default: ini key rag_runs_dir)"
     )
+
+
+def at_least_one(text: str) -> int:
+    """A whole number from 1, for `type=` of an argument.
+
+    Raises:
+        argparse.ArgumentTypeError: It is none.
+    """
+    if not text.isascii() or not text.isdigit() or not (count := int(text[:9])) >= 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number, 1 or more, found {text!r}")
+    return count
 
 
 def runs_dir_of(args: argparse.Namespace) -> Path:

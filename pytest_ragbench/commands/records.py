@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ragbench.commands.common import OK, add_run, runs_dir_of, terminal_width
+from pytest_ragbench.commands.common import OK, add_run, add_run_or_last, run_or_last, runs_dir_of, terminal_width
 from pytest_ragbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
 
 def add_show(subparsers: Subparsers) -> None:
-    """`ragbench show RUN [--question ID [--config NAME]] [--runs-dir DIR]`."""
+    """`ragbench show RUN|--last [--verbose | --json] [--question ID [--config NAME]] [--runs-dir DIR]`."""
     parser = subparsers.add_parser(
         "show",
         help="show a run, or one question of it, on the terminal",
-        description="Show the whole report of a run, or with --question what each configuration ranked and the gold.",
+        description="Show the report that a run ended with, all of it with --verbose; with --question what each "
+        "configuration ranked, beside the gold.",
     )
-    add_run(parser)
+    add_run_or_last(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--verbose", "-v", action="store_true", help="every table, as in report.md")
+    form.add_argument("--json", action="store_true", help="what the report is made from, for scripts")
     parser.add_argument("--question", metavar="ID", help="one question of the run, as lex-0007")
     parser.add_argument(
         "--config", action="append", default=[], metavar="NAME", help="only this configuration; may be given again"
@@ -29,13 +33,19 @@ def add_show(subparsers: Subparsers) -> None:
 
 
 def _show(args: argparse.Namespace) -> int:
-    from pytest_ragbench.reports.commands import show_run
+    from pytest_ragbench.reports.commands import show_question, show_run
+    from pytest_ragbench.runs.saved import show_as_json
 
-    if args.config and args.question is None:
-        raise UsageError("--config picks configurations of one question; give --question ID with it")
-    width = terminal_width()
-    runs_dir = runs_dir_of(args)
-    print(show_run(args.run_name, runs_dir, question=args.question, configurations=args.config, width=width), end="")
+    name, runs_dir, width = run_or_last(args), runs_dir_of(args), terminal_width()
+    if args.question is None:
+        if args.config:
+            raise UsageError("--config picks configurations of one question; give --question ID with it")
+        shown = show_as_json(name, runs_dir) if args.json else show_run(name, runs_dir, whole=args.verbose, width=width)
+    elif args.json or args.verbose:
+        raise UsageError("--question shows one question whole; --json and --verbose go without it")
+    else:
+        shown = show_question(name, runs_dir, args.question, args.config, width=width)
+    print(shown, end="")
     return OK
 
 

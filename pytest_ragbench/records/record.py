@@ -12,7 +12,7 @@ from pytest_ragbench.errors import RecordError
 from pytest_ragbench.questions.serial import from_mapping
 from pytest_ragbench.records.files import read_object, reading
 from pytest_ragbench.records.process import host, process_started
-from pytest_ragbench.records.schema import SUMMARY_VERSION, check_run, check_version
+from pytest_ragbench.records.schema import GATE_VERSION, SUMMARY_VERSION, check_run, check_version
 from pytest_ragbench.records.strict import parse_object
 
 if TYPE_CHECKING:
@@ -79,6 +79,19 @@ class RunRecord:
             return None
         found = read_object(path)
         check_version(found.get("schema_version", SUMMARY_VERSION), str(path), reads=SUMMARY_VERSION)
+        return found
+
+    def gate(self) -> dict[str, Any] | None:
+        """`gate.json`, what the gate said of the run; None where the run was not gated.
+
+        Raises:
+            RecordError: It is no strict JSON object, or of another schema version.
+        """
+        path = self.folder / "gate.json"
+        if not path.is_file():
+            return None
+        found = read_object(path)
+        check_version(found.get("schema_version", GATE_VERSION), str(path), reads=GATE_VERSION)
         return found
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -153,7 +166,7 @@ def row_key(row: Mapping[str, Any]) -> CellKey:
 
 def newest(runs_dir: Path) -> Iterator[RunRecord]:
     """The records below a folder, the latest first; folders without a readable `run.json` are passed over."""
-    for folder in _newest_first(runs_dir):
+    for folder in run_folders(runs_dir):
         with suppress(RecordError):
             yield RunRecord.load(folder)
 
@@ -178,14 +191,14 @@ def find_run(name: str, runs_dir: Path) -> RunRecord:
         for folder in (typed.parent if typed.is_file() else typed, runs_dir / name):
             if folder.is_dir():
                 return RunRecord.load(folder)
-    known = ", ".join(folder.name for folder in _newest_first(runs_dir)[:3]) or "none"
+    known = ", ".join(folder.name for folder in run_folders(runs_dir)[:3]) or "none"
     raise RecordError(f"{name}: no record here, and none of that name in {runs_dir} (the latest: {known}, or `last`)")
 
 
 def ledger_claims(runs_dir: Path) -> tuple[tuple[str, str | None, int, str | None], ...]:
     """What every readable record says of the ledger: (run id, commit, number of entries, hash of the last)."""
     claims: list[tuple[str, str | None, int, str | None]] = []
-    for folder in _newest_first(runs_dir):
+    for folder in run_folders(runs_dir):
         try:
             run = RunRecord.load(folder).run
         except RecordError:
@@ -195,7 +208,8 @@ def ledger_claims(runs_dir: Path) -> tuple[tuple[str, str | None, int, str | Non
     return tuple(claims)
 
 
-def _newest_first(runs_dir: Path) -> list[Path]:
+def run_folders(runs_dir: Path) -> list[Path]:
+    """The folders below `runs_dir` that are named as a record is, the latest first; none where it cannot be read."""
     try:
         folders = [folder for folder in runs_dir.iterdir() if folder.is_dir()]
     except OSError:

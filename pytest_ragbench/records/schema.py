@@ -14,6 +14,9 @@ SCHEMA_VERSION = 2
 SUMMARY_VERSION = 1
 """Of `summary.json`."""
 
+GATE_VERSION = 1
+"""Of `gate.json`."""
+
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)

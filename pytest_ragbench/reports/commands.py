@@ -37,15 +37,27 @@ def report_run(name: str, runs_dir: Path) -> str:
         return render_record(record)
 
 
-def show_run(
-    name: str,
-    runs_dir: Path,
-    *,
-    question: str | None = None,
-    configurations: Iterable[str] = (),
-    width: int = 100,
+def show_run(name: str, runs_dir: Path, *, whole: bool = False, width: int = 100) -> str:
+    """`ragbench show RUN`: the report for a terminal, as at the end of its session, or with `whole` all of it.
+
+    Args:
+        name: `last`, a run id or a path.
+        runs_dir: Where run ids are looked up.
+        whole: With every detail.
+        width: Columns of the terminal.
+
+    Raises:
+        RecordError: There is no such record, or a file of it is damaged.
+    """
+    record = find_run(name, runs_dir)
+    with as_written(record):
+        return printable(render_terminal(report_of(record), width)) if whole else render_for_terminal(record, width)
+
+
+def show_question(
+    name: str, runs_dir: Path, question: str, configurations: Iterable[str] = (), *, width: int = 100
 ) -> str:
-    """`ragbench show RUN`: the report for a terminal, or with `question` its ranked lists beside the gold.
+    """`ragbench show RUN --question ID`: its ranked lists beside the gold.
 
     Args:
         name: `last`, a run id or a path.
@@ -60,8 +72,7 @@ def show_run(
     """
     record = find_run(name, runs_dir)
     with as_written(record):
-        report = report_of(record) if question is None else question_report(record, question, configurations)
-        return printable(render_terminal(report, width))
+        return printable(render_terminal(question_report(record, question, configurations), width))
 
 
 @contextmanager
@@ -87,7 +98,7 @@ def render_record(record: RunRecord) -> str:
 
 def render_for_terminal(record: RunRecord, width: int = 100) -> str:
     """The summary at the end of a session: the report without its details, in characters that the terminal can show."""
-    whole = f"\n`ragbench show {record.run['run_id']}` prints all of it.\n"
+    whole = f"\n`ragbench show {record.run['run_id']} --verbose` prints all of it.\n"
     return printable(render_terminal(report_of(record).brief(), width) + whole)
 
 

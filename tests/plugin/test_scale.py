@@ -48,6 +48,6 @@ def test_scl_01_a_run_of_2000_items_keeps_each_row_once_and_its_report_fits_a_sc
     shown = result.outlines[next(at for at, line in enumerate(result.outlines) if "= ragbench" in line) :]
     assert len(shown) < 500
     assert max(map(len, shown)) < 400
-    assert any(re.search(r"`ragbench show \S+` prints all of it", line) for line in shown)
+    assert any(re.search(r"`ragbench show \S+ --verbose` prints all of it", line) for line in shown)
     for text in (*shown, (folder / "report.md").read_text(encoding="utf-8")):
         assert LONG[:1_000] not in text

@@ -1,11 +1,19 @@
 """`ragbench report RUN`, `ragbench show RUN` and `show RUN --question ID`."""
 
 import json
+from functools import partial
 
 import pytest
 
 from pytest_ragbench.errors import RecordError, UsageError
-from pytest_ragbench.reports.commands import MISSES_SHOWN, render_for_terminal, render_misses, report_run, show_run
+from pytest_ragbench.reports.commands import (
+    MISSES_SHOWN,
+    render_for_terminal,
+    render_misses,
+    report_run,
+    show_question,
+    show_run,
+)
 
 
 def test_report_prints_report_md(recorded):
@@ -20,18 +28,19 @@ def test_report_prints_report_md(recorded):
     )
 
 
-def test_show_prints_the_whole_report_and_the_session_only_its_summary(recorded):
+def test_show_prints_what_the_session_printed_and_all_of_the_report_when_asked(recorded):
     record = recorded()
-    whole, brief = show_run("last", record.folder.parent, width=120), render_for_terminal(record, 120)
+    whole, brief = (show_run("last", record.folder.parent, whole=asked, width=120) for asked in (True, False))
+    assert brief == render_for_terminal(record, 120)
     assert "\nRecall by hop\n" in whole
     assert "\nRecall by hop\n" not in brief
     assert "\nIn words\n" in brief
-    assert brief.endswith(f"`ragbench show {record.run['run_id']}` prints all of it.\n")
+    assert brief.endswith(f"`ragbench show {record.run['run_id']} --verbose` prints all of it.\n")
 
 
 def test_one_question_shows_the_ranked_list_beside_its_gold(recorded):
     record = recorded()
-    text = show_run("last", record.folder.parent, question="lex-0002", width=120)
+    text = show_question("last", record.folder.parent, "lex-0002", width=120)
     assert "f2.pdf p. 1-3" in text
     assert "f3.pdf p. 1-3" in text
     assert [line for line in text.splitlines() if line in {"R0-bm25", "R2-hybrid", "R5-rerank"}] == [
@@ -43,22 +52,22 @@ def test_one_question_shows_the_ranked_list_beside_its_gold(recorded):
 
 
 def test_one_configuration_of_it_by_name_or_marker(recorded):
-    text = show_run("last", recorded().folder.parent, question="lex-0002", configurations=["R2-hybrid"])
+    text = show_question("last", recorded().folder.parent, "lex-0002", ["R2-hybrid"])
     assert "R2-hybrid" in text
     assert "R0-bm25" not in text
 
 
 def test_a_question_that_failed_shows_its_error(recorded):
     record = recorded(fails={("lex-0002", 0.3): "no index"})
-    assert "The search failed: ValueError: no index" in show_run("last", record.folder.parent, question="lex-0002")
+    assert "The search failed: ValueError: no index" in show_question("last", record.folder.parent, "lex-0002")
 
 
 def test_unknown_names_are_refused_with_suggestions(recorded):
     runs = recorded().folder.parent
     with pytest.raises(UsageError, match="did you mean lex-00"):
-        show_run("last", runs, question="lex-000")
+        show_question("last", runs, "lex-000")
     with pytest.raises(UsageError, match=r"R9: no row of lex-0001 .* the record has: R0-bm25, R2-hybrid, R5-rerank"):
-        show_run("last", runs, question="lex-0001", configurations=["R9"])
+        show_question("last", runs, "lex-0001", ["R9"])
     with pytest.raises(RecordError, match="no record here"):
         report_run("nowhere", runs)
 
@@ -102,8 +111,9 @@ def test_rec_02_strict_json_that_no_run_wrote_is_a_sentence_and_no_traceback(rec
         whole = (folder / file).read_bytes()
         for content in contents:
             (folder / file).write_text(json.dumps(content) + "\n")
+            show = show_run if file == "summary.json" else partial(show_question, question="lex-0002")
             with pytest.raises(RecordError, match=r"names no cell|is not what a run writes|schema_version (2|True)"):
-                show_run("last", folder.parent, question=None if file == "summary.json" else "lex-0002")
+                show("last", folder.parent)
         (folder / file).write_bytes(whole)
 
 
@@ -116,7 +126,11 @@ def test_the_command_line_prints_the_same_texts(recorded, tmp_path, monkeypatch,
     assert main(["report", "last", *typed]) == 0
     assert capsys.readouterr().out == (record.folder / "report.md").read_text(encoding="utf-8")
     assert main(["show", record.folder.name, *typed]) == 0
-    assert "Recall by hop" in capsys.readouterr().out
+    assert "\nRecall by hop\n" not in (brief := capsys.readouterr().out)
+    assert main(["show", "--last", *typed]) == 0
+    assert capsys.readouterr().out == brief
+    assert main(["show", "last", "--verbose", *typed]) == 0
+    assert "\nRecall by hop\n" in capsys.readouterr().out
     assert main(["show", "last", "--question", "lex-0002", "--config", "R2-hybrid", *typed]) == 0
     assert "f2.pdf p. 1-3" in capsys.readouterr().out
 
@@ -127,6 +141,12 @@ def test_the_command_line_prints_the_same_texts(recorded, tmp_path, monkeypatch,
         (["report", "nowhere"], "nowhere: no record here"),
         (["show", "last"], "run the bench first"),
         (["show", "last", "--config", "R0"], "give --question ID with it"),
+        (["show"], "or --last for the latest"),
+        (["show", "20260901T120000Z-abc", "--last"], "name two runs"),
+        (["show", "last", "--question", "lex-0001", "--json"], "--question shows one question whole"),
+        (["show", "last", "--json", "--verbose"], "not allowed with"),
+        (["runs"], "there is no record of a run here"),
+        (["runs", "--limit", "0"], "must be a whole number, 1 or more, found '0'"),
     ],
 )
 def test_a_mistake_in_the_command_is_a_sentence_and_exit_status_4(arguments, message, tmp_path, monkeypatch, capsys):

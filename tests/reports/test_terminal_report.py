@@ -86,7 +86,7 @@ def test_an_ascii_stdout_shows_the_report_without_a_traceback(recorded):
     record = recorded(fails={("lex-0001", 0.3): "naïve\n\u202e"})
     script = (
         "import sys; from pathlib import Path; from pytest_ragbench.reports.commands import *;"
-        "print(show_run('last', Path(sys.argv[1]), width=80))"
+        "print(show_run('last', Path(sys.argv[1]), whole=True, width=80))"
     )
     shown = subprocess.run(
         [sys.executable, "-c", script, str(record.folder.parent)],
