@@ -23,7 +23,7 @@ def add_show(subparsers: Subparsers) -> None:
     )
     add_run_or_last(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--verbose", "-v", action="store_true", help="every table, as in report.md")
+    form.add_argument("--verbose", action="store_true", help="every table, as in report.md")
     form.add_argument("--json", action="store_true", help="what the report is made from, for scripts")
     parser.add_argument("--question", metavar="ID", help="one question of the run, as lex-0007")
     parser.add_argument(

@@ -24,25 +24,25 @@ Pair = tuple[str, str]
 
 def factorial_pairs(view: RunView) -> frozenset[Pair]:
     """The comparisons of the factorial whose factors were weighed: each subset against none, which says little."""
-    experiment = (_attribution(view).get("factorial") or {}).get("experiment")
+    experiment = (attribution_of(view).get("factorial") or {}).get("experiment")
     return frozenset(pair for title, pairs in view.families() if title and title == experiment for pair in pairs)
 
 
 def factors_in_words(view: RunView, metric: str) -> Iterator[str]:
     """What all factors of a factorial bring together, how it divides among them, and the strongest interactions."""
-    shares = _shares(view, metric)
+    shares = shapley(view, metric)
     if not shares:
         return
-    total = _attribution(view)["factorial"]["total"][metric]
+    total = attribution_of(view)["factorial"]["total"][metric]
     ranked = sorted(shares, key=lambda factor: -shares[factor]["value"])
     groups = {
-        "carried by": [f for f in ranked if _resolved(view, shares[f]) and shares[f]["value"] > 0],
-        "made worse by": [f for f in reversed(ranked) if _resolved(view, shares[f]) and shares[f]["value"] < 0],
-        "not resolved for": [f for f in ranked if not _resolved(view, shares[f])],
+        "carried by": [f for f in ranked if resolved(view, shares[f]) and shares[f]["value"] > 0],
+        "made worse by": [f for f in reversed(ranked) if resolved(view, shares[f]) and shares[f]["value"] < 0],
+        "not resolved for": [f for f in ranked if not resolved(view, shares[f])],
     }
     told = [f"{words} {_listed(shares, names)}" for words, names in groups.items() if names]
     yield f"All {len(shares)} factors against none: {metric} {_value(total)}, by Shapley value {'; '.join(told)}."
-    pairs = [(pair, entry) for pair, entry in _interactions(view, metric) if _resolved(view, entry)]
+    pairs = [(pair, entry) for pair, entry in _interactions(view, metric) if resolved(view, entry)]
     if pairs:
         shown = ", ".join(
             f"{one} with {two} {_value(entry)} ({'they overlap' if entry['value'] < 0 else 'more together'})"
@@ -56,32 +56,34 @@ def _listed(shares: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> st
 
 
 def _value(entry: Mapping[str, Any]) -> str:
-    return cell_text(_cell(entry))
+    return cell_text(weighed(entry))
 
 
-def _cell(entry: Mapping[str, Any] | None) -> Cell:
+def weighed(entry: Mapping[str, Any] | None) -> Cell:
+    """A `{value, low, high}` of the attribution as a cell; None where there is none."""
     return None if not entry else Estimate(entry["value"], entry["low"], entry["high"], signed=True)
 
 
-def _resolved(view: RunView, entry: Mapping[str, Any]) -> bool:
+def resolved(view: RunView, entry: Mapping[str, Any]) -> bool:
     """Real, and so after the adjustment for the other factors, or pairs, of the metric."""
     return entry["verdict"] == "real" and float(entry["p_holm"]) <= view.level
 
 
 def _interactions(view: RunView, metric: str) -> list[tuple[Pair, Mapping[str, Any]]]:
     """Every pair of factors, the strongest first."""
-    found: Mapping[str, Any] = (_attribution(view).get("interactions") or {}).get(metric) or {}
+    found: Mapping[str, Any] = (attribution_of(view).get("interactions") or {}).get(metric) or {}
     pairs = [((one, two), entry) for one, others in found.items() for two, entry in others.items()]
     return sorted(pairs, key=lambda pair: (-abs(pair[1]["value"]), pair[0]))
 
 
-def _shares(view: RunView, metric: str) -> dict[str, Mapping[str, Any]]:
+def shapley(view: RunView, metric: str) -> dict[str, Mapping[str, Any]]:
     """Factor, in declared order, to its Shapley value; empty without a factorial."""
-    found: Mapping[str, Any] = (_attribution(view).get("shapley") or {}).get(metric) or {}
-    return {factor: found[factor] for factor in _attribution(view)["factorial"]["factors"]} if found else {}
+    found: Mapping[str, Any] = (attribution_of(view).get("shapley") or {}).get(metric) or {}
+    return {factor: found[factor] for factor in attribution_of(view)["factorial"]["factors"]} if found else {}
 
 
-def _attribution(view: RunView) -> Mapping[str, Any]:
+def attribution_of(view: RunView) -> Mapping[str, Any]:
+    """What the summary says of factors; empty without a factorial or a ladder."""
     found: Mapping[str, Any] = (view.summary or {}).get("attribution") or {}
     return found
 
@@ -94,7 +96,7 @@ def factors(view: RunView) -> Iterator[Section]:
     if not view.metrics:
         return
     metric = view.metrics[0]
-    shares = _shares(view, metric)
+    shares = shapley(view, metric)
     steps, left_out = _ladder_steps(view, metric), _left_out(view, metric)
     if shares or (steps and left_out):
         blocks = _side_by_side(view, metric, steps, left_out, shares)
@@ -123,7 +125,7 @@ def _side_by_side(
         rows.append(tuple(row))
     yield Table(tuple(columns), tuple(rows))
     yield Sentences(_how_to_read(view, metric, shares=bool(shares)))
-    silent = len((_attribution(view).get("factorial") or {}).get("without_lane") or ())
+    silent = len((attribution_of(view).get("factorial") or {}).get("without_lane") or ())
     if silent:
         told = (
             f"{plural(silent, 'arm')} without a lane did not search and scored 0 by rule: what needs a lane earns "
@@ -135,7 +137,7 @@ def _side_by_side(
 def _judged(entry: Mapping[str, Any] | None) -> tuple[Cell, Cell, Cell]:
     if entry is None:
         return None, None, None
-    return _cell(entry), _WORDS.get(entry["verdict"], entry["verdict"]), Probability(entry["p_holm"])
+    return weighed(entry), _WORDS.get(entry["verdict"], entry["verdict"]), Probability(entry["p_holm"])
 
 
 def _how_to_read(view: RunView, metric: str, *, shares: bool) -> str:
@@ -146,7 +148,7 @@ def _how_to_read(view: RunView, metric: str, *, shares: bool) -> str:
     )
     if not shares:
         return f"{text} Read the step for what to build next, leave-one-out for what to drop."
-    total = _value(_attribution(view)["factorial"]["total"][metric])
+    total = _value(attribution_of(view)["factorial"]["total"][metric])
     return (
         f"{text} A Shapley value is the mean over all orders of switching on, and the values sum to what all factors "
         f"bring, {total}: read it for credit, leave-one-out for what to drop, the step for what to build next."
@@ -166,8 +168,8 @@ def _ladder_steps(view: RunView, metric: str) -> dict[str, Cell]:
 def _left_out(view: RunView, metric: str) -> dict[str, Cell]:
     """Factor to the difference of everything to everything else: an arm of `loo`, or two of the factorial."""
     found: dict[str, Cell] = {
-        factor: _cell(entry)
-        for factor, entry in ((_attribution(view).get("leave_one_out") or {}).get(metric) or {}).items()
+        factor: weighed(entry)
+        for factor, entry in ((attribution_of(view).get("leave_one_out") or {}).get(metric) or {}).items()
     }
     for name, other in _pairs_of(view, "loo"):
         removed = set(view.factors(other)) - set(view.factors(name))
@@ -193,10 +195,10 @@ def _interaction_section(view: RunView, metric: str) -> Section:
 
 
 def _every_metric(view: RunView, names: Sequence[str]) -> Iterator[Section]:
-    found: Mapping[str, Any] = _attribution(view)["shapley"]
+    found: Mapping[str, Any] = attribution_of(view)["shapley"]
     metrics = [metric for metric in view.metrics if metric in found]
     columns = (_FACTOR, *(Column(metric) for metric in metrics))
-    rows = [(name, *(_cell(found[metric].get(name)) for metric in metrics)) for name in names]
-    totals = _attribution(view)["factorial"]["total"]
-    rows.append(("all", *(_cell(totals.get(metric)) for metric in metrics)))
+    rows = [(name, *(weighed(found[metric].get(name)) for metric in metrics)) for name in names]
+    totals = attribution_of(view)["factorial"]["total"]
+    rows.append(("all", *(weighed(totals.get(metric)) for metric in metrics)))
     yield Section("Shapley values of every metric", (Table(columns, tuple(rows)),), detail=True)

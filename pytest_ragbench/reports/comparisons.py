@@ -92,10 +92,10 @@ def _relation(view: RunView, name: str, other: str, metric: str) -> str:
 
 def _sentence(view: RunView, name: str, other: str, metric: str) -> str:
     entry = view.paired(name, other, metric)
-    component, added = _component(view, name, other)
+    changed, added = component(view, name, other)
     cost = _cost(view, name, other)
     if other in (view.results[name].get("inert") or ()):
-        return f"{component or name} is inert: {name} ranked exactly as {other} on every question{cost}."
+        return f"{changed or name} is inert: {name} ranked exactly as {other} on every question{cost}."
     if entry.get("delta") is None:
         return f"{name} and {other} scored no question in common."
     numbers = f"{metric} {cell_text(difference(entry))}, {_grounds(entry, view.level)}{cost}."
@@ -103,13 +103,13 @@ def _sentence(view: RunView, name: str, other: str, metric: str) -> str:
     both = f"{name} against {other}"
     if verdict != "real":
         words = _WORDS.get(verdict, verdict)
-        return f"{component}, {words}: {both}, {numbers}" if component else f"{both}, {words}: {numbers}"
+        return f"{changed}, {words}: {both}, {numbers}" if changed else f"{both}, {words}: {numbers}"
     up = entry["delta"] > 0
-    if not component:
+    if not changed:
         said = ("beats", "beat") if up else ("loses to", "lose to")
         return f"{name} {_verb(entry, *said, view.level)} {other}: {numbers}"
     said = ("helps", "help") if up == added else ("makes it worse", "make it worse")
-    return f"{component} {_verb(entry, *said, view.level)}: {both}, {numbers}"
+    return f"{changed} {_verb(entry, *said, view.level)}: {both}, {numbers}"
 
 
 def _verb(entry: Mapping[str, Any], said: str, plain: str, level: float = LEVEL) -> str:
@@ -118,7 +118,7 @@ def _verb(entry: Mapping[str, Any], said: str, plain: str, level: float = LEVEL)
     return said if adjusted is None or adjusted <= level else f"seems to {plain} (not once adjusted)"
 
 
-def _component(view: RunView, name: str, other: str) -> tuple[str, bool]:
+def component(view: RunView, name: str, other: str) -> tuple[str, bool]:
     """The factors by which the two differ, and whether the first has them; empty where they differ in none."""
     mine, theirs = view.factors(name), view.factors(other)
     added = " + ".join(factor for factor in mine if factor not in theirs)
@@ -159,7 +159,7 @@ def comparisons(view: RunView) -> Iterator[Section]:
     """One section for each experiment, and one for the comparisons of none."""
     legend = _legend(view)
     for title, pairs in view.families():
-        metrics = _shown_metrics(view, title)
+        metrics = shown_metrics(view, title)
         if len(pairs) * len(metrics) > ROWS_SHOWN:
             metrics = metrics[:1]
         rows = [_row(view, pair, metric) for pair in pairs[:ROWS_SHOWN] for metric in metrics]
@@ -172,7 +172,7 @@ def comparisons(view: RunView) -> Iterator[Section]:
         legend = ()
 
 
-def _shown_metrics(view: RunView, title: str = "") -> list[str]:
+def shown_metrics(view: RunView, title: str = "") -> list[str]:
     """What the experiment is judged and guarded by, where it says so and the run has it.
 
     Else the main metric, then recall and the binary hit, which McNemar's test can judge.
@@ -223,7 +223,7 @@ def _legend(view: RunView) -> tuple[Bullets, ...]:
         str(view.paired(*pair, metric).get("verdict"))
         for title, pairs in view.families()
         for pair in pairs
-        for metric in _shown_metrics(view, title)
+        for metric in shown_metrics(view, title)
     }
     lines = [f"{WORDS[verdict]}: {meaning}" for verdict, meaning in meanings(view.level).items() if verdict in used]
     if not lines:
