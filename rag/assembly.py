@@ -214,6 +214,26 @@ def hype_lane(parts: Assembly) -> Lane:
     return Hype(questions, parts.questions, (corpus.digest, parts.model.digest))
 
 
+def hashing_lane(parts: Assembly) -> Lane:
+    """Words hashed into buckets; made in memory when it is opened, since that takes less than reading it would."""
+    from rag.hashing import HashedTexts, Hashing, features
+
+    corpus, tokenize = opened(parts.corpus), TOKENIZERS[parts.settings.tokenizer]
+    return Hashing(
+        Lazy(lambda: HashedTexts(features(text, tokenize) for text in corpus.texts)), tokenize, corpus.digest
+    )
+
+
+def overlap_lane(parts: Assembly, name: Literal["overlap", "trigrams"]) -> Lane:
+    """Common words, or common pieces of words; made in memory as well."""
+    from rag.overlap import FeatureSets, Overlap, jaccard, overlap_coefficient, trigrams, words
+
+    corpus, tokenize = opened(parts.corpus), TOKENIZERS[parts.settings.tokenizer]
+    features, measure = (words, jaccard) if name == "overlap" else (trigrams, overlap_coefficient)
+    index = Lazy(lambda: FeatureSets(features(text, tokenize) for text in corpus.texts))
+    return Overlap(index, features, measure, tokenize, corpus.digest, name)
+
+
 def omnisearch_lane(parts: Assembly) -> Lane:
     """A scan of the vault as it is now."""
     from rag.omnisearch import Omnisearch
@@ -286,6 +306,9 @@ NO_LLM = "hyde, decompose and hype need a language model: run with --rag-llm=rep
 LANES: Mapping[str, Callable[[Assembly], Lane]] = {
     "sparse": sparse_lane,
     "dense": dense_lane,
+    "hashing": hashing_lane,
+    "overlap": lambda parts: overlap_lane(parts, "overlap"),
+    "trigrams": lambda parts: overlap_lane(parts, "trigrams"),
     "code": code_lane,
     "hype": hype_lane,
     "omnisearch": omnisearch_lane,

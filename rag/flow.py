@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.cutoff import cut
 from rag.fusion import fuse
+from rag.options import SEARCHING
 from rag.ranking import Same, shown
 from rag.records import Chunk, Ranking, SearchResult
 from rag.rerank import Reranked, rerank
@@ -143,8 +144,9 @@ class Flow:
                 found[lane + suffix] = self._search(lane, Request(text, pool, options, everywhere))
         scope = self._scope(route, everywhere)
         if scope is not None:
-            for name, text in (("sparse", asked.question), ("dense", asked.drafted)):
+            for name in SEARCHING:
                 if getattr(options, name):
+                    text = asked.drafted if name == "dense" else asked.question
                     found[f"scope-{name}"] = self._search(name, Request(text, options.scope_pool, options, scope))
         if options.routed:
             found["routed"] = self._routed(asked, found)
@@ -157,6 +159,9 @@ class Flow:
         lanes = [
             ("sparse", options.sparse, options.sparse_pool, part),
             ("dense", options.dense, options.dense_pool, drafted),
+            ("hashing", options.hashing, options.hashing_pool, part),
+            ("overlap", options.overlap, options.overlap_pool, part),
+            ("trigrams", options.trigrams, options.trigrams_pool, part),
             ("code", bool(code), options.code_pool, code),
             ("hype", options.hype, options.hype_pool, part),
             ("omnisearch", options.omnisearch, options.omnisearch_pool, part),

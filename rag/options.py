@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Depth = Annotated[int, Field(ge=1, le=10_000)]
 
+SEARCHING = ("sparse", "dense", "hashing", "overlap", "trigrams")
+"""Lanes over all chunks: a search needs one of them, and each also searches inside a scope."""
+
 
 class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -28,6 +31,9 @@ class Options(_Strict):
     Attributes:
         sparse: Whether BM25 searches.
         dense: Whether the embedding lane searches.
+        hashing: Whether the lane of hashed words searches, which needs no model.
+        overlap: Whether the lane of common words searches.
+        trigrams: Whether the lane of common pieces of words searches.
         dense_search: `exact`, `hnsw`, or `auto` (hnsw from `Settings.hnsw_from` chunks on).
         scope_lanes: Whether the lanes that are on also search inside the course or area that the question names.
         metadata_boost: Whether chunks whose course, area or kind the question names move up within the rerank pool.
@@ -57,6 +63,9 @@ class Options(_Strict):
         top_k: Length of the final list.
         sparse_pool: How many chunks BM25 hands on.
         dense_pool: How many chunks the embedding lane hands on.
+        hashing_pool: How many chunks the lane of hashed words hands on.
+        overlap_pool: How many chunks the lane of common words hands on.
+        trigrams_pool: How many chunks the lane of common pieces of words hands on.
         scope_pool: How many each lane hands on inside the scope.
         code_pool: How many the code lane hands on.
         hype_pool: How many the lane over hypothetical questions hands on.
@@ -69,6 +78,9 @@ class Options(_Strict):
 
     sparse: bool = True
     dense: bool = True
+    hashing: bool = False
+    overlap: bool = False
+    trigrams: bool = False
     dense_search: Literal["exact", "hnsw", "auto"] = "auto"
     scope_lanes: bool = False
     metadata_boost: bool = False
@@ -97,6 +109,9 @@ class Options(_Strict):
     top_k: Depth = 10
     sparse_pool: Depth = 100
     dense_pool: Depth = 100
+    hashing_pool: Depth = 100
+    overlap_pool: Depth = 100
+    trigrams_pool: Depth = 100
     scope_pool: Depth = 50
     code_pool: Depth = 50
     hype_pool: Depth = 50
@@ -108,10 +123,12 @@ class Options(_Strict):
 
     @model_validator(mode="after")
     def _agree(self) -> Options:
-        if not (self.sparse or self.dense):
-            raise ValueError("no lane is on: set sparse or dense to true")
-        for lane, on, pool in (("sparse", self.sparse, self.sparse_pool), ("dense", self.dense, self.dense_pool)):
-            if on and self.top_k > pool:
+        on = [lane for lane in SEARCHING if getattr(self, lane)]
+        if not on:
+            raise ValueError(f"no lane is on: set {', '.join(SEARCHING[:-1])} or {SEARCHING[-1]} to true")
+        for lane in on:
+            pool = getattr(self, f"{lane}_pool")
+            if self.top_k > pool:
                 raise ValueError(f"top_k {self.top_k} is more than {lane}_pool {pool} can give: raise {lane}_pool")
         for wrong, remedy in self._contradictions():
             if wrong:
@@ -123,6 +140,10 @@ class Options(_Strict):
         yield (
             self.routed and self.generated_mode != "route",
             "routed follows generated hits: set generated_mode to route too",
+        )
+        yield (
+            self.routed and not (self.sparse or self.dense),
+            "routed follows what sparse and dense would find: set one of them to true too",
         )
         yield (
             self.generated_mode == "route" and not self.routed,

@@ -1,4 +1,4 @@
-"""Text before anything reads meaning into it: cleaning, digests, and the tokenizers of the sparse lane."""
+"""Text before anything reads meaning into it: cleaning, digests, the tokenizers of the word lanes, content words."""
 
 from __future__ import annotations
 
@@ -102,6 +102,24 @@ def _kind(character: str) -> str:
 def _is_paired(character: str) -> bool:
     name = unicodedata.name(character, "")
     return not character.isdigit() and name.partition(" ")[0] in _PAIRED
+
+
+_FUNCTION_WORDS = """
+a about above after again against all also am an and any are as at be because been before being below between both but
+by can could did do does doing down during each either else every few for from further had has have having he her here
+hers him his how however i if in into is it its itself just may me might mine more most must my neither no nor not now
+of off often on once one only onto or other our ours out over own per quite rather s same shall she should since so some
+such t than that the their theirs them then there these they this those though through thus to too toward under until
+up upon us very was we were what when where whether which while who whom whose why will with within without would yet
+you your yours
+"""
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
+"""English words that stand in every passage and question, whatever these are about."""
+
+
+def content_words(text: str, tokenize: Tokenizer) -> list[str]:
+    """A text's tokens in order, without the function words."""
+    return [token for token in tokenize(text) if token not in FUNCTION_WORDS]
 
 
 TOKENIZERS_VERSION = "1"
