@@ -9,12 +9,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_ragbench.api import bisect_commits, gate, measure
     from pytest_ragbench.contract import Chunk, Pipeline, SearchResult
     from pytest_ragbench.execution.trec_run import TrecRun
     from pytest_ragbench.harness.rows import RagRow
 
 __version__ = "0.1.0"
-__all__ = ["Chunk", "Pipeline", "RagRow", "SearchResult", "TrecRun", "__version__"]
+__all__ = [
+    "Chunk",
+    "Pipeline",
+    "RagRow",
+    "SearchResult",
+    "TrecRun",
+    "__version__",
+    "bisect_commits",
+    "gate",
+    "measure",
+]
 
 _HOMES = {
     "Chunk": "contract",
@@ -22,6 +33,9 @@ _HOMES = {
     "RagRow": "harness.rows",
     "SearchResult": "contract",
     "TrecRun": "execution.trec_run",
+    "bisect_commits": "api",
+    "gate": "api",
+    "measure": "api",
 }
 
 

@@ -62,3 +62,19 @@ class InputError(UsageError):
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
         super().__init__("\n".join(str(problem) for problem in problems))
+
+
+class BaselineError(RagbenchError):
+    """A baseline that can be read and is none: edited by hand, torn in two, or of another schema; a gate refuses it.
+
+    Attributes:
+        what: What is wrong with it.
+        found: What stands there.
+        expected: What should.
+    """
+
+    def __init__(self, what: str, found: str, expected: str) -> None:
+        self.what = what
+        self.found = found
+        self.expected = expected
+        super().__init__(f"{what}: found {found}, expected {expected}")

@@ -23,11 +23,12 @@ from pytest_ragbench.analysis.power import power
 from pytest_ragbench.analysis.summary import summarise
 from pytest_ragbench.analysis.table import RowTable
 from pytest_ragbench.authoring import validation
+from pytest_ragbench.baselines.schema import MainModel, RowModel
 from pytest_ragbench.configurations.designs import factorial_arms, leave_one_out_arms
 from pytest_ragbench.configurations.loading import load_catalogue, missing_off_values
 from pytest_ragbench.configurations.model import Configuration, Experiment
 from pytest_ragbench.configurations.schema import ArmRecord, CatalogueRecord
-from pytest_ragbench.configurations.thresholds import Thresholds
+from pytest_ragbench.configurations.thresholds import Known, Rule, Thresholds, load_hard_gates
 from pytest_ragbench.contract import (
     ROUTE_COUNTS,
     Addition,
@@ -41,7 +42,8 @@ from pytest_ragbench.contract import (
 )
 from pytest_ragbench.errors import InputError
 from pytest_ragbench.execution.cell import measure
-from pytest_ragbench.harness.options import OPTIONS
+from pytest_ragbench.gates.model import FAILING, OUTCOMES, Flip, GateLine, Refusal, Verdict
+from pytest_ragbench.harness.options import OPTIONS, SWITCHES
 from pytest_ragbench.metrics.faithfulness import faithfulness
 from pytest_ragbench.metrics.measures import METRICS_VERSION, metric_names, score
 from pytest_ragbench.metrics.relevance import compile_gold, match
@@ -234,6 +236,9 @@ def test_every_yaml_example_loads(file, block, tmp_path):
         return
     path = tmp_path / "configs.yaml"
     path.write_text(text, encoding="utf-8")
+    if text.lstrip().startswith("hard_gates:"):
+        assert load_hard_gates(path, Known(10, metric_names(), ("R0-lexical",), {"books"}, ()))
+        return
     assert load_catalogue(path, reserved=BUILT_IN).experiments
     assert not missing_off_values(path)
 
@@ -445,8 +450,25 @@ WORTH = (0, 0, 0.5, 0.4, 0.62, 0.6, 0.55, 0.75)
 
 def test_every_key_of_the_thresholds_is_told_with_its_default():
     rows = table(section(FILES, "Thresholds"), "key", "default")
-    told = {CODE.findall(row[0])[0]: float(row[1]) for row in rows}
-    assert told == {name: field.default for name, field in Thresholds.model_fields.items()}
+    told = {CODE.findall(row[0])[0]: float(row[1]) for row in rows if row[1] != "none"}
+    assert told == {name: field.default for name, field in Thresholds.model_fields.items() if not field.default_factory}
+    assert first_column(section(FILES, "Thresholds"), "key") == keys(Thresholds)
+    assert first_column(section(FILES, "Thresholds"), "key of a rule") == keys(Rule)
+
+
+def test_every_key_of_a_baseline_and_of_a_verdict_is_told():
+    text = section(FILES, "The baseline")
+    assert first_column(text, "key") == keys(MainModel)
+    assert keys(RowModel) <= spans(text)
+    text = section(FILES, "`gate.json`")
+    assert first_column(text, "key") == {"schema_version", *(field.name for field in dataclasses.fields(Verdict))}
+    assert {field.name for part in (GateLine, Refusal, Flip) for field in dataclasses.fields(part)} <= spans(text)
+
+
+def test_every_outcome_of_a_gate_is_told_and_which_of_them_fail():
+    rows = table(section(TEXTS["docs/gate.md"], "The verdict"), "verdict", "meaning")
+    told = {CODE.findall(row[0])[0]: row[2] == "yes" for row in rows}
+    assert told == {outcome: outcome in FAILING for outcome in OUTCOMES}
 
 
 def everything_in_one(query: str) -> list[Chunk]:
@@ -513,13 +535,17 @@ def told_options() -> set[tuple[str | None, str | None]]:
 
 
 def test_every_option_and_ini_key_is_in_the_table_and_no_other():
+    twins = {option.dest for option in OPTIONS if option.ini}
+    switches = {(switch.flag, switch.dest if switch.dest in twins else None) for switch in SWITCHES}
     known = {(f"--rag-{o.name}" if o.flag else None, o.dest if o.ini else None) for o in OPTIONS}
-    assert told_options() == {*known, ("--unseal-test", None)}
+    known = {pair for pair in known if pair[0] or pair[1] not in {ini for _, ini in switches}}
+    assert told_options() == {*known, *switches, ("--unseal-test", None)}
 
 
 def test_the_changelog_lists_every_option_and_ini_key():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     wanted = {f"--rag-{option.name}" if option.flag else option.dest for option in OPTIONS} | {"--unseal-test"}
+    wanted |= {switch.flag for switch in SWITCHES}
     missing = {name for name in wanted if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)}
     assert not missing
 

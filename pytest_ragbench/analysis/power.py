@@ -74,7 +74,7 @@ def _of_suite(
         resamples = cells.resamples(questions)
         estimates, errors = resamples.estimate_with_errors(values)
         for place, key in enumerate(block):
-            spread = _spread(values[:, place], resamples.clusters, float(errors[place]))
+            spread = spread_of(values[:, place], resamples.clusters, float(errors[place]))
             configuration, other, column = key
             metric = cells.table.metric_names[column]
             base = float(cells.metric(other, column)[questions].mean()) * QUANTUM
@@ -93,7 +93,7 @@ def _of_suite(
             )
 
 
-def _spread(differences: NDArray[np.float64], clusters: Clusters, error: float) -> Spread:
+def spread_of(differences: NDArray[np.float64], clusters: Clusters, error: float) -> Spread:
     """The spread of quantised differences, the same bits on every machine."""
     values = (differences * QUANTUM).tolist()
     mean = fsum(values) / len(values)

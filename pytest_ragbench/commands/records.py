@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.commands.common import OK, add_run, add_run_or_last, run_or_last, runs_dir_of, terminal_width
@@ -50,19 +51,27 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def add_report(subparsers: Subparsers) -> None:
-    """`ragbench report RUN [--runs-dir DIR]`."""
+    """`ragbench report RUN [--to FILE] [--runs-dir DIR]`."""
     parser = subparsers.add_parser(
         "report",
-        help="print a run's report.md, made again from its record",
-        description="Print the Markdown report of a run. It is made from the record, byte for byte as report.md.",
+        help="print a run's report.md, made again from its record, or write it as HTML",
+        description="Print the Markdown report of a run. It is made from the record, byte for byte as report.md. "
+        "With --to it is written to a file: one page with charts and every question where the name ends with .html.",
     )
     add_run(parser)
+    parser.add_argument(
+        "--to", type=Path, metavar="FILE", help="write it there: FILE.md is Markdown, FILE.html one page"
+    )
     parser.set_defaults(run=_report)
 
 
 def _report(args: argparse.Namespace) -> int:
     from pytest_ragbench.reports.commands import report_run
+    from pytest_ragbench.reports.saving import save_report
 
+    if args.to is not None:
+        print(save_report(args.run_name, runs_dir_of(args), args.to), end="")
+        return OK
     print(report_run(args.run_name, runs_dir_of(args)), end="")
     return OK
 

@@ -7,7 +7,8 @@ import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ragbench.errors import SealedError, UsageError
+from pytest_ragbench.baselines.files import MAIN, read_anchor
+from pytest_ragbench.errors import RecordError, SealedError, UsageError
 from pytest_ragbench.harness import expressions, models
 from pytest_ragbench.harness.cells import cell_of
 from pytest_ragbench.questions.shards import parse_shard
@@ -46,6 +47,7 @@ def check_request(bench: Bench, markexpr: str) -> None:
     entries = ledger_of(settings).entries()
     claims = ledger_claims(settings.runs_dir)
     anchors = [Anchor(source=run, sha=sha, count=count, last_hash=last) for run, sha, count, last in claims]
+    anchors += _baseline_anchor(bench)
     check_anchors(entries, anchors, functools.cache(functools.partial(is_ancestor, settings.root)))
     sealed = [node_id for node_id in bench.typed_ids if (cell := bench.finder.find(node_id)) and cell.sealed]
     if not settings.unseal:
@@ -60,6 +62,25 @@ def check_request(bench: Bench, markexpr: str) -> None:
         if settings.shard is not None:
             raise SealedError(SEALED_SHARD)
         check_budget(len(entries), settings.test_looks)
+
+
+def _baseline_anchor(bench: Bench) -> list[Anchor]:
+    """What the baseline says of the ledger; it lies in the commit that is checked out, so that it always counts.
+
+    Raises:
+        SealedError: The baseline cannot be read, and the run would open the test split.
+    """
+    settings = bench.settings
+    try:
+        found = read_anchor(settings.baselines)
+    except RecordError as error:
+        if opens(bench):
+            raise SealedError(
+                f"the baseline anchors the ledger of the test split, and cannot be read: {error}"
+            ) from error
+        return []
+    shown = settings.shown(settings.baselines / MAIN)
+    return [] if found is None else [Anchor(source=shown, sha=None, count=found[0], last_hash=found[1])]
 
 
 def opens(bench: Bench) -> bool:

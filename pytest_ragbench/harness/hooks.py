@@ -24,7 +24,8 @@ class BenchHooks:
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Say what is about to be measured."""
-        return terminal.header(config, self._session.bench)
+        recorder = self._session.recorder
+        return terminal.header(config, self._session.bench, None if recorder is None else recorder.gating)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(

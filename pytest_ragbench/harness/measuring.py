@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ragbench import canonical
-from pytest_ragbench.errors import UsageError
 from pytest_ragbench.execution.cell import Measured, error_row, error_text, measure
+from pytest_ragbench.execution.pipelines import describe, refuse_overrides
 from pytest_ragbench.execution.warmup import warm_up
 from pytest_ragbench.harness.cells import cell_of
+from pytest_ragbench.harness.publishing import properties
 from pytest_ragbench.harness.rows import RagRow, Requirement, describe_error
 from pytest_ragbench.records.chunks import chunk_line
 from pytest_ragbench.records.rowline import row_line
@@ -19,7 +20,6 @@ from pytest_ragbench.records.rowline import row_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_ragbench.configurations.model import Configuration
     from pytest_ragbench.harness.bench import Bench
     from pytest_ragbench.harness.cells import Cell, Key
     from pytest_ragbench.records.chunks import LineKey
@@ -121,14 +121,19 @@ class Measurer:
             row = error_row(cell.question, cell.configuration, error, k=self._bench.settings.k)
             measured = (canonical.dumps(row), row)
         if measured is not None:
-            self._attach(report, *measured)
+            self._attach(item, report, *measured)
         if report.when == "call" or not report.passed:
             handed_out = self._rows.pop(item.nodeid, None)
             if handed_out is not None and report.passed and not hasattr(report, "wasxfail"):
                 self._judge(handed_out, report)
         return measured is not None
 
-    def _attach(self, report: pytest.TestReport, text: str, row: dict[str, Any]) -> None:
+    def _attach(self, item: pytest.Item, report: pytest.TestReport, text: str, row: dict[str, Any]) -> None:
+        if item.config.getoption("xmlpath", None):
+            others = [
+                told for told in item.user_properties if not told[0].startswith("ragbench.")
+            ]  # of a first attempt
+            item.user_properties[:] = [*others, *properties(row)]
         setattr(report, ROW_ATTRIBUTE, text)
         if not self._remote:
             setattr(report, FIELDS_ATTRIBUTE, row)
@@ -144,33 +149,3 @@ class Measurer:
         if complaints:
             report.outcome = "failed"
             report.longrepr = "\n".join(complaints)
-
-
-def refuse_overrides(pipeline: Any, configurations: Iterable[Configuration]) -> None:
-    """Let a pipeline that can check overrides do so, for every configuration, before anything is searched.
-
-    Raises:
-        UsageError: It refuses one; the text names the configuration.
-    """
-    check = getattr(pipeline, "check_overrides", None)
-    if check is None:
-        return
-    for configuration in configurations:
-        if not configuration.searches:
-            continue
-        try:
-            check(**configuration.overrides)
-        except Exception as error:
-            raise UsageError(f"configuration {configuration.name}: {error}") from error
-
-
-def describe(pipeline: Any) -> dict[str, Any] | None:
-    """What the pipeline says of itself; None when it says nothing that strict JSON can hold."""
-    method = getattr(pipeline, "describe", None)
-    if not callable(method):
-        return None
-    try:
-        said: dict[str, Any] = canonical.loads(canonical.dumps(dict(method())))
-    except Exception:  # noqa: BLE001 - a description is optional, and a foreign one may fail in any way
-        return None
-    return said

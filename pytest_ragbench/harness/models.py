@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_ragbench.llm import opening
+
 if TYPE_CHECKING:
     from pytest_ragbench.harness.settings import LlmSetting, Settings
     from pytest_ragbench.llm.seam import Seam
@@ -16,14 +18,7 @@ def open_seam(setting: LlmSetting) -> Seam:
     Raises:
         UsageError: Its store is missing or unsound, or the live model cannot be asked.
     """
-    if setting.mode == "live":
-        from pytest_ragbench.llm.live import Live, model_of
-
-        return Live(model_of(), setting.store)
-    from pytest_ragbench.llm.seam import Recording, Replay  # every session loads this module, and few ask a model
-
-    store = _store(setting)
-    return Replay(store) if setting.mode == "replay" else Recording(store)
+    return opening.open_seam(setting.mode, setting.store)
 
 
 def described(settings: Settings) -> dict[str, Any] | None:
@@ -62,9 +57,5 @@ def notes(settings: Settings) -> list[str]:
 
 
 def _store(setting: LlmSetting) -> Store:
-    from pytest_ragbench.llm.store import Store, read_store
-
     assert setting.store is not None
-    if setting.mode == "record" and not setting.store.exists():
-        return Store(setting.store)
-    return read_store(setting.store)
+    return opening.store_of(setting.mode, setting.store)

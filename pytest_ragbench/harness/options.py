@@ -35,14 +35,16 @@ OPTIONS = (
     Option("sets", "PATH", "folder of question sets (default: golden/sets)"),
     Option("k", "K", "evaluation depth of the ranking (default: 10)"),
     Option("require", "RULES", "fail items below these, comma-separated: hit@10 or ndcg@10>=0.5"),
-    Option("report", "FILE", "write the Markdown report to FILE as well"),
+    Option("report", "FILE", "write the report to FILE as well: FILE.md is Markdown, FILE.html one page"),
+    Option("comment", "FILE", "write the gate's verdict to FILE, as a comment for a pull request"),
     Option("llm", "MODE:FILE", "language model: replay:STORE, record:STORE, live or live:STORE"),
     Option("runs-dir", "DIR", "where run records go (default: .ragbench/runs)"),
     Option("resume", "RUN", "finish an interrupted run: its folder, or `last`", ini=False),
     Option("shard", "I/N", "only the I-th of N parts of the questions; `ragbench merge` joins the parts", ini=False),
     Option("compare", "RUN", "compare with an earlier run at the end: its id, its folder, or `last`"),
+    Option("gate", "full|floors|off", "hold every run against floors and baseline, as --rag-gate does", flag=False),
     Option("configs-file", "FILE", "configurations (default: golden/configs.yaml)", flag=False),
-    Option("baselines", "DIR", "folder of the test split's ledger (default: baselines)", flag=False),
+    Option("baselines", "DIR", "folder of thresholds, baseline and ledger (default: baselines)", flag=False),
     Option("corpus", "DIR", "folder of the corpus, for `ragbench validate`", flag=False),
     Option("chunks", "FILE", "listing of the pipeline's chunks (JSON lines), for `ragbench validate`", flag=False),
     Option("encoder-limit", "N", "word pieces that its encoder reads of a chunk, for `ragbench validate`", flag=False),
@@ -50,6 +52,23 @@ OPTIONS = (
     Option("cluster", "file|none", "resample whole gold files (default), or single questions", flag=False),
     Option("alpha-spending", "on|off", "judge the j-th look at the test split at 6*0.05/(pi*j)^2", flag=False),
     Option("test-looks", "N", "how many openings of the test split are allowed", flag=False),
+)
+
+
+class Switch(NamedTuple):
+    """A flag without a value: as an option with an optional value it would swallow the path behind it."""
+
+    flag: str
+    dest: str
+    value: str
+    help: str
+
+
+SWITCHES = (
+    Switch("--rag-gate", "rag_gate", "full", "fail below the floors and on regressions (thresholds.yaml, main.json)"),
+    Switch("--rag-gate=floors", "rag_gate", "floors", "fail below the floors alone"),
+    Switch("--rag-update-baseline", "rag_update_baseline", "on", "make this run the baseline; counts only when typed"),
+    Switch("--rag-force", "rag_force", "on", "let --rag-update-baseline keep a partial or errored run"),
 )
 
 
@@ -61,6 +80,8 @@ def add(parser: pytest.Parser) -> None:
             group.addoption(f"--rag-{option.name}", dest=option.dest, metavar=option.metavar, help=option.help)
         if option.ini:
             parser.addini(option.dest, option.help, default=None)
+    for flag, dest, value, text in SWITCHES:
+        group.addoption(flag, dest=dest, action="store_const", const=value, default=None, help=text)
     group.addoption(
         "--unseal-test",
         dest="rag_unseal_test",
@@ -82,7 +103,8 @@ def is_controller(config: pytest.Config) -> bool:
 
 def typed_options(config: pytest.Config) -> dict[str, str]:
     """The `--rag-*` options that have a value, by attribute name."""
-    values = ((option.dest, config.getoption(option.dest, None)) for option in OPTIONS if option.flag)
+    dests = dict.fromkeys([option.dest for option in OPTIONS if option.flag] + [switch.dest for switch in SWITCHES])
+    values = ((dest, config.getoption(dest, None)) for dest in dests)
     return {name: str(value) for name, value in values if value is not None}
 
 

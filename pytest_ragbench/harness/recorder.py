@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import platform
-import sys
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,12 +15,14 @@ from pytest_ragbench.analysis.summary import summarise
 from pytest_ragbench.analysis.table import RowTable
 from pytest_ragbench.errors import RagbenchError
 from pytest_ragbench.execution.cell import error_row
-from pytest_ragbench.harness import guard, models, options
+from pytest_ragbench.harness import guard, models, publishing
+from pytest_ragbench.harness.environment import versions, workers
 from pytest_ragbench.harness.measuring import FIELDS_ATTRIBUTE, PIPELINE_ATTRIBUTE, ROW_ATTRIBUTE
 from pytest_ragbench.metrics.measures import metric_names
 from pytest_ragbench.records.files import write_atomic
 from pytest_ragbench.records.git import git_state
 from pytest_ragbench.records.writer import RunWriter
+from pytest_ragbench.runs.declared import declared
 from pytest_ragbench.seal.ledger import Claim
 from pytest_ragbench.statistics.spending import resamples_for, spent_level
 from pytest_ragbench.statistics.verdicts import LEVEL
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from pytest_ragbench.harness.bench import Bench
     from pytest_ragbench.harness.cells import Cell, Key
+    from pytest_ragbench.harness.gating import Gating
     from pytest_ragbench.records.record import RunRecord
 
 
@@ -43,6 +43,7 @@ class Recorder:
         config: pytest's configuration.
         record: The finished record, or None.
         problem: Why the record, or its copy for `--rag-report`, could not be written, or None.
+        gating: Judges the run, or makes it the baseline; None where neither was asked for.
         nothing_left: Whether the run that was to be finished has every row that was asked for, so that nothing ran.
     """
 
@@ -61,6 +62,7 @@ class Recorder:
         self._resumed: RunRecord | None = None
         self.record: RunRecord | None = None
         self.problem: str | None = None
+        self.gating: Gating | None = None
         self.nothing_left = False
 
     @property
@@ -151,26 +153,7 @@ class Recorder:
             "split": bench.split,
             "suites": list(settings.suites) or None,
             "domains": list(settings.domains) or None,
-            "configurations": [
-                {
-                    "name": c.name,
-                    "overrides": dict(c.overrides),
-                    "pairs": list(c.pairs),
-                    "marker": c.marker,
-                    "factors": list(c.factors),
-                    "searches": c.searches,
-                }
-                for c in bench.configurations
-            ],
-            "experiments": [
-                {
-                    "name": e.name,
-                    "arms": list(e.arms),
-                    "judged_by": list(e.judged_by),
-                    "guarded_by": list(e.guarded_by),
-                }
-                for e in bench.experiments
-            ],
+            **declared(bench.configurations, bench.experiments),
             "bootstrap": self._bootstrap(None),
             "k": settings.k,
             "llm": models.described(settings),
@@ -188,8 +171,8 @@ class Recorder:
             },
             "left_out": bench.left_out,
             "notes": [*bench.split_note, *models.notes(settings)],
-            "workers": _workers(self.config),
-            "versions": _versions(),
+            "workers": workers(self.config),
+            "versions": versions(),
         }
 
     def take(self, report: pytest.TestReport) -> None:
@@ -251,22 +234,31 @@ class Recorder:
     def finish(self, session: pytest.Session, exitstatus: int) -> int:
         """Write summary and report, and say with which exit status the session ends."""
         if self._writer is None:
-            if not self._finished or exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED:
-                return exitstatus
-            self.nothing_left = True
-            return int(pytest.ExitCode.OK)
+            self.nothing_left = bool(self._finished) and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+            return self._without_record(exitstatus)
         reason = self._reason_of(session, exitstatus)
         try:
             self.record = self._write(reason)
             self._write_report(self.record)
+            if self.gating is not None:
+                self.gating.update(self.record)
+                if self.gating.verdict is not None:
+                    publishing.publish(self.config, self._bench.settings, self.record, self.gating.verdict)
         except RagbenchError as error:
             self.problem = str(error)
             return exitstatus or int(pytest.ExitCode.INTERNAL_ERROR)
         errored = any(True for _ in self.record.errored_rows())
         lost = bool(self._waiting) and self._reason is None
-        if exitstatus == pytest.ExitCode.OK and (errored or lost):
+        red = self.gating is not None and self.gating.failed
+        if exitstatus == pytest.ExitCode.OK and (errored or lost or red):
             return int(pytest.ExitCode.TESTS_FAILED)
         return exitstatus
+
+    def _without_record(self, exitstatus: int) -> int:
+        """The exit status of a session that measured nothing: a gate that was asked for is not green by that."""
+        status = int(pytest.ExitCode.OK) if self.nothing_left else exitstatus
+        wanted = self.gating is not None and (self.gating.typed or bool(self._cells) or self.nothing_left)
+        return int(pytest.ExitCode.TESTS_FAILED) if wanted and status == pytest.ExitCode.OK else status
 
     def _reason_of(self, session: pytest.Session, exitstatus: int) -> str | None:
         """Why the session did not run all that it selected, or None."""
@@ -278,9 +270,15 @@ class Recorder:
             return f"{len(self._waiting)} of {len(self._cells)} selected items never ran"
         return None
 
-    def _write(self, reason: str | None) -> RunRecord:
+    def _render(self, record: RunRecord) -> str:
+        """The report of a record whose rows and summary are written, its verdict being reached before."""
         from pytest_ragbench.reports.commands import render_record  # reports are made once, on the process that writes
 
+        if self.gating is not None:
+            self.gating.judge(record)
+        return render_record(record)
+
+    def _write(self, reason: str | None) -> RunRecord:
         bench, settings, writer = self._bench, self._bench.settings, self._writer
         if writer is None:
             raise RagbenchError("no record was begun")
@@ -301,14 +299,14 @@ class Recorder:
             reason=reason,
             finished_at=datetime.now(UTC),
             summary=summarise(self._table, plan, complete=complete),
-            render=render_record,
+            render=self._render,
             complete=complete,
             partial=settings.shard is not None or not planned <= selected,
         )
 
     def _write_report(self, record: RunRecord) -> None:
         """Write the report once more, where `--rag-report` says; its folders are made, as `--junitxml` makes them."""
-        from pytest_ragbench.reports.commands import render_record
+        from pytest_ragbench.reports.saving import report_text
 
         path = self._bench.settings.report
         if path is None:
@@ -316,26 +314,6 @@ class Recorder:
         with contextlib.suppress(OSError):  # what is wrong with the folder is said when the file is written
             path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            write_atomic(path, [render_record(record).encode("utf-8")])
+            write_atomic(path, [report_text(record, path).encode("utf-8")])
         except RagbenchError as error:
             raise RagbenchError(f"--rag-report: {error}") from error
-
-
-def _workers(config: pytest.Config) -> int:
-    """How many workers the session begins with; 0 without xdist."""
-    if not options.is_controller(config):
-        return 0
-    from xdist.workermanage import parse_tx_spec_config  # `2*popen` is two workers
-
-    return len(parse_tx_spec_config(config))
-
-
-def _versions() -> dict[str, str]:
-    """Versions of what the numbers depend on."""
-    found = {"python": platform.python_version(), "platform": sys.platform}
-    for package in ("pytest-ragbench", "pytest", "pytest-xdist", "numpy"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

@@ -110,6 +110,20 @@ class BenchSession:
             from pytest_ragbench.harness.recorder import Recorder  # statistics and numpy, for who records alone
 
             self.recorder = Recorder(config, self.bench)
+            if settings.gate is not None or settings.update_baseline or settings.force:
+                from pytest_ragbench.harness.gating import prepare
+
+                self.recorder.gating = prepare(self.bench, config)
+            if settings.comment is not None:
+                from pytest_ragbench.harness.publishing import check
+
+                check(
+                    settings, typed=any(str(arg).startswith("--rag-comment") for arg in config.invocation_params.args)
+                )
+            if settings.report is not None:
+                from pytest_ragbench.reports.saving import check_report_file
+
+                check_report_file(settings.report, "--rag-report")
             if settings.compare is not None:
                 from pytest_ragbench.harness.comparing import earlier_run
 

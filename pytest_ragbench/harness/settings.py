@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.harness import options
+from pytest_ragbench.llm.opening import split_mode
 from pytest_ragbench.questions.shards import Shard, parse_shard
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 _SWITCH = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
 
-LLM_MODES = ("replay", "record", "live")
+GATE_MODES = {"full": "full", "floors": "floors", "off": None, "": None}
 
 
 class LlmSetting(NamedTuple):
@@ -54,6 +55,10 @@ class Settings:
     resume: str | None
     shard: Shard | None
     compare: str | None
+    gate: str | None
+    comment: Path | None
+    update_baseline: bool
+    force: bool
     sets: Path
     configs_file: Path
     baselines: Path
@@ -93,6 +98,9 @@ def read_settings(config: pytest.Config) -> Settings:
         raise UsageError(f"rag_cluster = {cluster}: it is file or none")
     if "rag_configs_file" in merged and not path("rag_configs_file", "").is_file():
         raise UsageError(f"rag_configs_file = {merged['rag_configs_file']}: there is no such file")
+    gate = merged.get("rag_gate", "off").strip()
+    if gate not in GATE_MODES:
+        raise UsageError(f"rag_gate = {gate}: it is full, floors or off")
     return Settings(
         configs=_names(merged.get("rag_configs")),
         suites=_names(merged.get("rag_suites")),
@@ -108,6 +116,10 @@ def read_settings(config: pytest.Config) -> Settings:
         resume=typed.get("rag_resume"),
         shard=_shard(typed.get("rag_shard")),
         compare=merged.get("rag_compare"),
+        gate=GATE_MODES[gate],
+        comment=path("rag_comment", "") if "rag_comment" in merged else None,
+        update_baseline="rag_update_baseline" in typed,
+        force="rag_force" in typed,
         sets=path("rag_sets", "golden/sets"),
         configs_file=path("rag_configs_file", "golden/configs.yaml"),
         baselines=path("rag_baselines", "baselines"),
@@ -122,9 +134,7 @@ def read_settings(config: pytest.Config) -> Settings:
 
 def _llm(text: str, path: Callable[[str, str], Path]) -> LlmSetting:
     """`replay:FILE`, `record:FILE`, `live` or `live:FILE`."""
-    mode, colon, file = text.partition(":")
-    if mode not in LLM_MODES or bool(colon) != bool(file) or (not file and mode != "live"):
-        raise UsageError(f"--rag-llm={text}: it is replay:FILE, record:FILE, live or live:FILE")
+    mode, file = split_mode(text, "--rag-llm")
     return LlmSetting(mode, path("rag_llm", file) if file else None)
 
 

@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 
     from pytest_ragbench.harness.bench import Bench
     from pytest_ragbench.harness.comparing import Earlier
+    from pytest_ragbench.harness.gating import Gating
     from pytest_ragbench.harness.recorder import Recorder
 
 FEW_CELLS = 8
 """Up to so many rows, a miss shows its ranked list beside the gold."""
 
+NOTHING_MEASURED = "no cell was measured here; run without --rag-resume, or see that tests that take rag_row run"
 
-def header(config: pytest.Config, bench: Bench | None) -> list[str]:
+
+def header(config: pytest.Config, bench: Bench | None, gating: Gating | None = None) -> list[str]:
     """What is about to be measured; nothing when nobody asked."""
     if bench is None or not (options.asked(config) or options.ini_values(config)):
         return []
@@ -33,7 +36,14 @@ def header(config: pytest.Config, bench: Bench | None) -> list[str]:
         line += f", shard {bench.settings.shard} of {plural(len(bench.whole), 'question')}"
     if config.stash.get(narrowed_to, None):
         line += f", collecting {config.stash[narrowed_to]} only"
-    return [line, *(f"ragbench: {note}" for note in [*bench.notes(), *_spending(bench)])]
+    notes = [*bench.notes(), *_spending(bench), *_foreseen(gating)]
+    return [line, *(f"ragbench: {note}" for note in notes)]
+
+
+def _foreseen(gating: Gating | None) -> list[str]:
+    """What the gate will refuse whatever the run measures."""
+    refusals = () if gating is None else gating.foreseen
+    return [f"the gate will refuse this run: {one.what}: {one.found}; expected {one.expected}" for one in refusals]
 
 
 def _spending(bench: Bench) -> list[str]:
@@ -60,6 +70,9 @@ def summary(reporter: pytest.TerminalReporter, recorder: Recorder, earlier: Earl
         reporter.write_line("ragbench: nothing is left to finish: every selected cell has a row without an error")
     record = recorder.record
     if record is None:
+        if recorder.gating is not None and not recorder.started:
+            reporter.section("ragbench gate")
+            reporter.write_line(f"The gate judged nothing: {NOTHING_MEASURED}", red=True)
         return
     from pytest_ragbench.reports.commands import render_for_terminal, render_misses
 
@@ -67,10 +80,28 @@ def summary(reporter: pytest.TerminalReporter, recorder: Recorder, earlier: Earl
     if recorder.rows_kept <= FEW_CELLS and (misses := render_misses(record)):
         reporter.write_line(misses)
     width = shutil.get_terminal_size((100, 24)).columns
-    reporter.write_line(render_for_terminal(record, width))
+    reporter.write_line(render_for_terminal(record, width, gate=False))  # it stands at the end
     reporter.write_line(f"record: {record.folder}")
     if earlier is not None:
         from pytest_ragbench.harness.comparing import comparison_text
 
         reporter.section("ragbench compare")
         reporter.write_line(comparison_text(earlier, record, width))
+    if recorder.gating is not None:
+        _gating(reporter, recorder.gating, width)
+
+
+def _gating(reporter: pytest.TerminalReporter, gating: Gating, width: int) -> None:
+    """Print what the gate says, or what became of the baseline, last of all."""
+    from pytest_ragbench.reports.commands import render_blocks
+    from pytest_ragbench.reports.verdict import refresh_blocks, verdict_blocks
+
+    if gating.verdict is not None:
+        reporter.section("ragbench gate")
+        sentence, *rest = verdict_blocks(gating.verdict)
+        passed = gating.verdict.status == "passed"
+        reporter.write_line(render_blocks(tuple(rest), width) + "\n")
+        reporter.write_line(render_blocks((sentence,), width), green=passed, red=not passed)
+    if gating.refresh is not None:
+        reporter.section("ragbench baseline")
+        reporter.write_line(render_blocks(refresh_blocks(gating.refresh), width), red=bool(gating.refresh.refusals))

@@ -108,8 +108,24 @@ def schema_problems(
 
 
 def _real_path(loc: tuple[int | str, ...], record: Any) -> Path:
-    """The location without the `[key]` that pydantic adds for a key itself; a file may have a key of that name."""
-    return loc[:-1] if loc[-1:] == ("[key]",) and not _stands_in(record, loc) else loc
+    """The location in the file.
+
+    Without the `[key]` that pydantic adds for a key itself, as a file may have a key of that name; and without the
+    position in a list where a schema took one record for a list of one.
+    """
+    if loc[-1:] == ("[key]",) and not _stands_in(record, loc):
+        loc = loc[:-1]
+    real: list[int | str] = []
+    value = record
+    for part in loc:
+        if isinstance(part, int) and isinstance(value, dict):
+            continue
+        real.append(part)
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            value = None
+    return tuple(real)
 
 
 def _stands_in(value: Any, path: Path) -> bool:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_ragbench.reports.model import Block, Bullets, Cell, Column, Estimate, Probability, Section, Sentences, Table
+from pytest_ragbench.reports.model import (
+    Block,
+    Bullets,
+    Cell,
+    Column,
+    Estimate,
+    Intervals,
+    Mark,
+    Probability,
+    Section,
+    Sentences,
+    Table,
+)
 from pytest_ragbench.reports.text import cell_text, plural
 from pytest_ragbench.reports.view import RunView, difference
 from pytest_ragbench.statistics.verdicts import WORDS
@@ -99,11 +111,37 @@ def factors(view: RunView) -> Iterator[Section]:
     shares = shapley(view, metric)
     steps, left_out = _ladder_steps(view, metric), _left_out(view, metric)
     if shares or (steps and left_out):
-        blocks = _side_by_side(view, metric, steps, left_out, shares)
+        blocks = (*_charts(view, metric, shares), *_side_by_side(view, metric, steps, left_out, shares))
         yield Section(f"What each factor carries: {metric}", tuple(blocks))
     if shares:
         yield _interaction_section(view, metric)
         yield from _every_metric(view, list(shares))
+
+
+def _charts(view: RunView, metric: str, shares: Mapping[str, Mapping[str, Any]]) -> Iterator[Intervals]:
+    """Of a factorial: its Shapley values as bars, and what each factor adds to all the others."""
+    alone = (attribution_of(view).get("leave_one_out") or {}).get(metric) or {}
+    for title, entries, note, bars in (
+        (
+            f"Shapley value of each factor: {metric}",
+            shares,
+            "The bars sum to what all factors bring together. Filled: real, also once adjusted for the other factors.",
+            True,
+        ),
+        (
+            f"Leave-one-out, what each factor adds to all the others: {metric}",
+            alone,
+            "Right of zero, taking the factor away makes the whole worse. Filled: real, also once adjusted.",
+            False,
+        ),
+    ):
+        marks = tuple(
+            Mark(name, cell, _WORDS.get(entry["verdict"], entry["verdict"]), resolved(view, entry))
+            for name in shares
+            if (entry := entries.get(name)) and isinstance(cell := weighed(entry), Estimate)
+        )
+        if marks:
+            yield Intervals(title, f"difference of {metric}", note, marks, bars)
 
 
 def _side_by_side(

@@ -14,6 +14,7 @@ from pytest_ragbench.reports.model import Report
 from pytest_ragbench.reports.opening import errors, opening
 from pytest_ragbench.reports.routing import by_prefix, generated_routing, routing
 from pytest_ragbench.reports.tables import groups, hops, main_table, twins
+from pytest_ragbench.reports.verdict import verdict_sections
 from pytest_ragbench.reports.view import RunView
 
 if TYPE_CHECKING:
@@ -43,10 +44,15 @@ def build(
         Sections in the order of reading: what ran, errors, verdicts in words, results, comparisons, the rest. Data that
         is absent has no section.
     """
-    view = RunView(run, summary, status or str(run["status"]), tuple(errored), tuple(missing), rows_kept)
+    return compose(RunView(run, summary, status or str(run["status"]), tuple(errored), tuple(missing), rows_kept))
+
+
+def compose(view: RunView) -> Report:
+    """The report of a run that is already read; see `build`."""
     sections = [
         opening(view),
         *errors(view),
+        *verdict_sections(view),
         *headline(view),
         *main_table(view),
         *factors(view),
@@ -63,4 +69,4 @@ def build(
         *sweeps(view),
         *costs(view),
     ]
-    return Report(f"Retrieval bench: {run['run_id']}", tuple(sections))
+    return Report(f"Retrieval bench: {view.run['run_id']}", tuple(sections))

@@ -5,23 +5,27 @@ from __future__ import annotations
 import difflib
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.errors import RecordError, UsageError
+from pytest_ragbench.gates.serial import from_values
 from pytest_ragbench.records.chunks import text_digest
 from pytest_ragbench.records.record import CellKey, RunRecord, find_run, row_key
-from pytest_ragbench.reports.build import build
+from pytest_ragbench.reports.build import compose
 from pytest_ragbench.reports.markdown import render_markdown
+from pytest_ragbench.reports.model import Report, Section
 from pytest_ragbench.reports.question import build_question
-from pytest_ragbench.reports.terminal import render_terminal
+from pytest_ragbench.reports.terminal import render_section, render_terminal
 from pytest_ragbench.reports.text import encodable
+from pytest_ragbench.reports.view import RunView
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pytest_ragbench.questions.model import Question
-    from pytest_ragbench.reports.model import Report
+    from pytest_ragbench.reports.model import Block
 
 MISSES_SHOWN = 8
 
@@ -96,10 +100,22 @@ def render_record(record: RunRecord) -> str:
     return render_markdown(report_of(record))
 
 
-def render_for_terminal(record: RunRecord, width: int = 100) -> str:
-    """The summary at the end of a session: the report without its details, in characters that the terminal can show."""
+def render_for_terminal(record: RunRecord, width: int = 100, *, gate: bool = True) -> str:
+    """The summary at the end of a session: the report without its details, in characters that the terminal can show.
+
+    Args:
+        record: The run.
+        width: Columns of the terminal.
+        gate: With the verdict of its gate, which a session prints last of all.
+    """
     whole = f"\n`ragbench show {record.run['run_id']} --verbose` prints all of it.\n"
-    return printable(render_terminal(report_of(record).brief(), width) + whole)
+    return printable(render_terminal(report_of(record, gate=gate).brief(), width) + whole)
+
+
+def render_blocks(blocks: tuple[Block, ...], width: int = 100) -> str:
+    """Blocks of a report on their own, as the end of a session prints them: long tables and lists cut."""
+    (section,) = Report("", (Section("", blocks),)).brief(limit=20).sections
+    return printable(render_section(section, width))
 
 
 def render_misses(record: RunRecord, width: int = 100) -> str:
@@ -112,8 +128,14 @@ def render_misses(record: RunRecord, width: int = 100) -> str:
     return printable("\n".join(render_terminal(report, width) for report in reports))
 
 
-def report_of(record: RunRecord) -> Report:
-    """The report of a record, whatever became of its run."""
+def report_of(record: RunRecord, *, gate: bool = True) -> Report:
+    """The report of a record, whatever became of its run; `gate` with the verdict of its gate, where it has one."""
+    view = view_of(record)
+    return compose(view if gate else replace(view, verdict=None))
+
+
+def view_of(record: RunRecord) -> RunView:
+    """What reports are made from, whatever became of the run."""
     summary = record.summary()
     if record.status in {"done", "failed"}:
         rows_kept = None if summary is not None else sum(1 for _ in record.rows())
@@ -124,14 +146,9 @@ def report_of(record: RunRecord) -> Report:
             last[row_key(row)] = _brief(row) if row.get("error") is not None else None
         rows_kept = len(last)
         errored = [brief for brief in last.values() if brief is not None]
-    return build(
-        record.run,
-        summary,
-        status=record.status,
-        errored=errored,
-        missing=record.missing,
-        rows_kept=rows_kept,
-    )
+    gate = record.gate()
+    verdict = None if gate is None else from_values(gate)
+    return RunView(record.run, summary, record.status, tuple(errored), tuple(record.missing), rows_kept, verdict)
 
 
 def question_report(record: RunRecord, question: str, configurations: Iterable[str] = ()) -> Report:

@@ -33,6 +33,9 @@ IN_WORDS = 3
 
 _WORDS = {"passed": "passed", "failed": "failed", "refused": "refused to judge"}
 _GROUPS = {"domain": "By domain", "suite": "By suite", "difficulty": "By difficulty"}
+_AT = re.compile(r"(?<!\w)@|@(?=[\w.-]*[^\W\d_])")
+"""An at sign that may begin a mention or stand in an address; that of `recall@10` does not."""
+
 _MARKER = re.compile(r"[^\w.]+")
 
 
@@ -246,7 +249,7 @@ def _code(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Our own words, with names from outside among them: as `escape`, and no address becomes a link."""
-    return escape(text).replace("://", r"\://").replace("www.", r"www\.").replace("@", "&#64;<!-- -->")
+    return _AT.sub("&#64;<!-- -->", escape(text).replace("://", r"\://").replace("www.", r"www\."))
 
 
 def _more(count: int) -> str:

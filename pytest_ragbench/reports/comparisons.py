@@ -5,8 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.canonical import TOLERANCE
-from pytest_ragbench.reports.attribution import factorial_pairs, factors_in_words
-from pytest_ragbench.reports.model import Block, Bullets, Cell, Column, Number, Probability, Section, Sentences, Table
+from pytest_ragbench.reports.attribution import Pair, factorial_pairs, factors_in_words
+from pytest_ragbench.reports.model import (
+    Block,
+    Bullets,
+    Cell,
+    Column,
+    Estimate,
+    Intervals,
+    Mark,
+    Number,
+    Probability,
+    Section,
+    Sentences,
+    Table,
+)
 from pytest_ragbench.reports.text import cell_text, milliseconds, plural, probability
 from pytest_ragbench.reports.view import RunView, difference, estimate
 from pytest_ragbench.statistics.verdicts import LEVEL, MEANINGS, WORDS, fewest_differing, meanings
@@ -17,6 +30,12 @@ if TYPE_CHECKING:
 SENTENCES_SHOWN = 12
 ROWS_SHOWN = 60
 """Rows of one family's table; above, only the main metric, then only the first so many comparisons."""
+
+LEADERS_NAMED = 4
+"""Configurations that share the highest mean and are named."""
+
+CHARTED = 20
+"""Comparisons in a chart."""
 
 ROWS_AT_END = 10
 """Up to so many rows, the table also stands in the summary of a session: a ladder's does, a factorial's does not."""
@@ -67,7 +86,8 @@ def _means(view: RunView, metric: str) -> Iterator[str]:
         yield f"{order[0]}: {metric} {cell_text(estimate(top))}; nothing to compare it with."
         return
     leaders = [name for name in order if top["mean"] - scored[name]["mean"] <= TOLERANCE]
-    text = f"Highest {metric}: {', '.join(leaders)}, {cell_text(estimate(top))}"
+    more = f" and {len(leaders) - LEADERS_NAMED:,} more" if len(leaders) > LEADERS_NAMED else ""
+    text = f"Highest {metric}: {', '.join(leaders[:LEADERS_NAMED])}{more}, {cell_text(estimate(top))}"
     if len(leaders) < len(order):
         second = order[len(leaders)]
         text += f"; next {second}, {cell_text(estimate(scored[second]))} ({_relation(view, order[0], second, metric)})"
@@ -163,13 +183,44 @@ def comparisons(view: RunView) -> Iterator[Section]:
         if len(pairs) * len(metrics) > ROWS_SHOWN:
             metrics = metrics[:1]
         rows = [_row(view, pair, metric) for pair in pairs[:ROWS_SHOWN] for metric in metrics]
-        blocks: list[Block] = [Sentences(_family(view, title, pairs)), Table(_COLUMNS, tuple(rows), keys=3)]
+        chart = _chart(view, title, pairs, metrics[0]) if metrics else ()
+        blocks: list[Block] = [Sentences(_family(view, title, pairs)), *chart, Table(_COLUMNS, tuple(rows), keys=3)]
         if len(pairs) > ROWS_SHOWN:
             blocks.append(Sentences(f"{len(pairs) - ROWS_SHOWN:,} more comparisons stand in summary.json."))
         yield Section(
             f"Comparisons: {title or 'outside experiments'}", (*blocks, *legend), detail=len(rows) > ROWS_AT_END
         )
         legend = ()
+
+
+def _chart(view: RunView, title: str, pairs: Sequence[Pair], metric: str) -> Iterator[Intervals]:
+    """The differences of an experiment; of a factorial none, since its factors are charted where they are weighed."""
+    if set(pairs) <= factorial_pairs(view):
+        return
+    marks = []
+    for name, other in pairs[:CHARTED]:
+        entry = view.paired(name, other, metric)
+        cell, verdict = difference(entry), str(entry.get("verdict"))
+        if isinstance(cell, Estimate):
+            sure = verdict == "real" and (entry.get("p_holm") is None or entry["p_holm"] <= view.level)
+            words = "real, not once adjusted" if verdict == "real" and not sure else _WORDS.get(verdict, verdict)
+            marks.append(Mark(_label(view, name, other), cell, words, sure))
+    note = "Right of zero the first of the two is better. Filled: the difference is real, also once adjusted."
+    if len(pairs) > CHARTED:
+        note = f"The first {CHARTED} of {len(pairs):,} comparisons. {note}"
+    if marks:
+        what = {"ladder": "What each step of the ladder adds", "loo": "Leave-one-out: each factor taken away"}
+        heading = f"{what.get(title, 'Differences')}: {metric}"
+        yield Intervals(heading, f"difference of {metric}", note, tuple(marks))
+
+
+def _label(view: RunView, name: str, other: str) -> str:
+    """`with rerank: R5-rerank against R4-code`."""
+    changed, added = component(view, name, other)
+    pair = f"{name} against {other}"
+    if not changed or " in place of " in changed:
+        return pair
+    return f"{'with' if added else 'without'} {changed}: {pair}"
 
 
 def shown_metrics(view: RunView, title: str = "") -> list[str]:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_ragbench.reports.model import Cell, Column, Milliseconds, Section, Sentences, Table
+from pytest_ragbench.reports.model import (
+    Cell,
+    Column,
+    Estimate,
+    Milliseconds,
+    Point,
+    Scatter,
+    Section,
+    Sentences,
+    Table,
+)
+from pytest_ragbench.reports.view import RunView, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from pytest_ragbench.reports.view import RunView
 
 ROWS_SHOWN = 80
 """Rows with stages; above, only the whole search is shown."""
@@ -43,10 +52,31 @@ def costs(view: RunView) -> Iterator[Section]:
         )
         columns = (_COLUMNS[0], *_COLUMNS[2:])
         table = Table(columns, tuple((row[0], *row[2:]) for row in whole))
-        yield Section("Latency", (table, Sentences(sentence)))
+        yield Section("Latency", (*_chart(view), table, Sentences(sentence)))
     if len(whole) < len(parts) <= ROWS_SHOWN:
         table = Table(_COLUMNS[:COUNTS], tuple(row[:COUNTS] for row in parts), keys=2)
         yield Section("Latency by stage", (table,), detail=True)
+
+
+def _chart(view: RunView) -> Iterator[Scatter]:
+    """The main metric against the median search, of every configuration with warm searches; a free 0 is no point."""
+    if not view.metrics:
+        return
+    metric = view.metrics[0]
+    points = []
+    silent = {entry["name"] for entry in view.run.get("configurations") or () if entry.get("searches") is False}
+    for name in view.names:
+        median = (view.latency(name).get("search") or {}).get("p50")
+        mean = estimate((view.results[name].get("overall") or {}).get(metric))
+        if median is not None and isinstance(mean, Estimate) and name not in silent:
+            points.append(Point(name, float(median), mean))
+    if len(points) > 1:
+        note = (
+            "Up and to the left is better. Filled: no other configuration has a higher mean in as little time; those "
+            "that are not filled are beaten on both, as far as means tell."
+        )
+        title = f"{metric} against the median search"
+        yield Scatter(title, metric, note, "median search, ms", tuple(points))
 
 
 def _in_order(entry: Mapping[str, Any]) -> list[str]:

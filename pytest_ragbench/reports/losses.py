@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.analysis.layers import LAYERS
-from pytest_ragbench.reports.model import Block, Bullets, Cell, Column, Section, Sentences, Share, Table
+from pytest_ragbench.reports.model import Block, Bullets, Cell, Column, Section, Sentences, Share, Stack, Stacks, Table
 from pytest_ragbench.reports.text import plural
 from pytest_ragbench.reports.view import MANY_CONFIGURATIONS, RunView, estimate
 
@@ -17,6 +17,9 @@ NAMED = 20
 
 ROWS_SHOWN = 80
 """Rows of the table by suite; above, only the configuration with the highest main metric is shown."""
+
+CHARTED = 14
+"""Configurations in the chart."""
 
 _CONFIGURATION = Column("configuration", numeric=False)
 _MEANINGS = {
@@ -43,10 +46,28 @@ def losses(view: RunView) -> Iterator[Section]:
         "Required sources that the final ranking lacks, of all of them, over the scored questions whose stages were "
         "reported; each is charged to one layer, the first that lost it for good."
     )
-    blocks: list[Block] = [Table(columns, rows), Sentences(sentence), *([legend] if layers else [])]
+    chart = _chart(found, layers)
+    blocks: list[Block] = [*chart, Table(columns, rows), Sentences(sentence), *([legend] if layers else [])]
     yield Section("Where sources are lost", (*blocks, *_ceilings(view, found)))
     yield from _by_suite(view, found, layers)
     yield from _questions(view, found, layers)
+
+
+def _chart(found: Mapping[str, Mapping[str, Any]], layers: Sequence[str]) -> Iterator[Stacks]:
+    """Lost sources by layer, of all configurations or of those that lose the most."""
+    if not layers:
+        return
+    names = list(found)
+    note = "A shorter bar loses less. A search passes the layers in the order of the legend."
+    if len(names) > CHARTED:
+        names = sorted(names, key=lambda name: -found[name]["lost"] / (found[name]["sources"] or 1))[:CHARTED]
+        note = f"The {len(names)} of {len(found)} configurations that lose the most. {note}"
+    stacks = tuple(
+        Stack(name, tuple(found[name]["layers"].get(layer, 0) for layer in layers), found[name]["sources"])
+        for name in names
+    )
+    title = "Share of the required sources that each layer lost"
+    yield Stacks(title, "share of required sources", note, tuple(layers), stacks)
 
 
 def _counts(held: Mapping[str, Any], layers: Sequence[str]) -> tuple[Cell, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_ragbench.reports.model import Block, Bullets, Cell, Plot, Report, Sentences, Table
+from pytest_ragbench.reports.model import Bullets, Cell, Plot, Report, Sentences, Table
 from pytest_ragbench.reports.text import cell_text, cut, visible
 
 CELL_CHARACTERS = 300
@@ -24,7 +24,7 @@ def render_markdown(report: Report) -> str:
     parts = [f"# {escape(report.title)}"]
     for section in report.sections:
         parts.append(f"## {escape(section.title)}")
-        parts.extend(_block(block) for block in section.blocks)
+        parts.extend(_block(block) for block in section.texts)
     return "\n\n".join(parts) + "\n"
 
 
@@ -41,7 +41,7 @@ def escape_block(text: str) -> str:
     return _BLOCK_START.sub(lambda found: f"{found[1]}\\" if found[1].isdigit() else f"\\{found[1]}", escaped)
 
 
-def _block(block: Block) -> str:
+def _block(block: Sentences | Bullets | Table | Plot) -> str:
     match block:
         case Sentences():
             return escape_block(block.text)

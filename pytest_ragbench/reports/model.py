@@ -101,7 +101,81 @@ class Plot:
     lines: tuple[str, ...]
 
 
-Block = Sentences | Bullets | Table | Plot
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One row of a chart of intervals.
+
+    Attributes:
+        label: What the row is, raw text.
+        estimate: Where the mark and its interval lie.
+        verdict: In words, or empty where nothing was tested.
+        sure: Whether it is told apart from zero; the mark is then filled.
+    """
+
+    label: str
+    estimate: Estimate
+    verdict: str = ""
+    sure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One row of a chart of parts: counts under the names of the chart's layers, of `whole` in all."""
+
+    label: str
+    parts: tuple[int, ...]
+    whole: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point of a chart of two values."""
+
+    label: str
+    across: float
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture of numbers that also stand in a table; renderers without pictures pass it over.
+
+    Attributes:
+        title: What it shows, in one line.
+        axis: The value that its axis measures.
+        note: How to read it, or what it leaves out; a sentence or empty.
+    """
+
+    title: str
+    axis: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals(Chart):
+    """Means or differences with their intervals, one below the other; `bars` draws them from zero."""
+
+    marks: tuple[Mark, ...] = ()
+    bars: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stacks(Chart):
+    """Shares of a whole, laid end to end."""
+
+    layers: tuple[str, ...] = ()
+    stacks: tuple[Stack, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter(Chart):
+    """One value against another, each point with the interval of the second."""
+
+    across: str = ""
+    points: tuple[Point, ...] = ()
+
+
+Block = Sentences | Bullets | Table | Plot | Chart
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +185,11 @@ class Section:
     title: str
     blocks: tuple[Block, ...] = ()
     detail: bool = False
+
+    @property
+    def texts(self) -> tuple[Sentences | Bullets | Table | Plot, ...]:
+        """The blocks that can be written; charts are for those who draw."""
+        return tuple(block for block in self.blocks if not isinstance(block, Chart))
 
 
 @dataclass(frozen=True, slots=True)

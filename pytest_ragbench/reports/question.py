@@ -42,7 +42,7 @@ def build_question(question: Question, rows: Sequence[Mapping[str, Any]], texts:
         texts: (chunk id, file, digest of the text, or None for any) to the text, where the record has it.
         k: Depth of the rankings.
     """
-    sections = [_asked(question), *(Section(row["configuration"], tuple(_row_blocks(row, texts, k))) for row in rows)]
+    sections = [asked(question), *(Section(row["configuration"], tuple(row_blocks(row, texts, k))) for row in rows)]
     return Report(f"{question.id}: {cut(question.text, 120)}", tuple(sections))
 
 
@@ -55,7 +55,8 @@ def place(file: str, pages: Sequence[int] | None, heading: Sequence[str]) -> str
     return f"{shown}, {' > '.join(heading)}" if heading else shown
 
 
-def _asked(question: Question) -> Section:
+def asked(question: Question) -> Section:
+    """The question with its facts, its gold and its nuggets."""
     facts = [question.suite, question.tier, f"split {question.split or 'none'}"]
     facts += [] if question.answerable else ["unanswerable"]
     blocks: list[Block] = [Sentences(cut(question.text, 2_000)), Sentences(", ".join(facts) + ".")]
@@ -79,7 +80,18 @@ def _locator(locator: Locator) -> str:
     return place(locator.file, locator.pages, locator.heading)
 
 
-def _row_blocks(row: Mapping[str, Any], texts: Texts, k: int) -> Iterator[Block]:
+def row_blocks(
+    row: Mapping[str, Any], texts: Texts, k: int, *, characters: int = TEXT_CHARACTERS, depth: int | None = None
+) -> Iterator[Block]:
+    """What one configuration did with a question: its metrics, what it reported, its ranking.
+
+    Args:
+        row: The row.
+        texts: As above.
+        k: Depth of the rankings.
+        characters: Length of the start of each chunk's text.
+        depth: Ranks shown, beside later ones that satisfy a source; all of them when None.
+    """
     if row.get("error") is not None:
         yield Sentences(f"The search failed: {cut(str(row['error']), 500)}")
         return
@@ -92,7 +104,10 @@ def _row_blocks(row: Mapping[str, Any], texts: Texts, k: int) -> Iterator[Block]
     if not row.get("ranking"):
         yield Sentences("The ranking is empty.")
         return
-    yield _without_empty(Table(_RANKING, tuple(_ranked(entry, texts) for entry in row["ranking"]), keys=2))
+    ranking = [entry for entry in row["ranking"] if depth is None or entry["rank"] <= depth or entry.get("matches")]
+    yield without_empty(Table(_RANKING, tuple(_ranked(entry, texts, characters) for entry in ranking), keys=2))
+    if len(ranking) < len(row["ranking"]):
+        yield Sentences(f"{plural(len(row['ranking']) - len(ranking), 'more rank')} not shown.")
 
 
 def _reported(row: Mapping[str, Any]) -> Iterator[Block]:
@@ -117,14 +132,14 @@ def _reported(row: Mapping[str, Any]) -> Iterator[Block]:
         yield Sentences(f"Routing: {', '.join(said)}." if said else "Routing named nothing.")
 
 
-def _without_empty(table: Table) -> Table:
+def without_empty(table: Table) -> Table:
     """The table without the columns that say nothing: a pipeline need not give scores or texts."""
     kept = [index for index in range(len(table.columns)) if any(row[index] is not None for row in table.rows)]
     columns = tuple(table.columns[index] for index in kept)
     return Table(columns, tuple(tuple(row[index] for index in kept) for row in table.rows), table.keys)
 
 
-def _ranked(entry: Mapping[str, Any], texts: Texts) -> tuple[Cell, ...]:
+def _ranked(entry: Mapping[str, Any], texts: Texts, characters: int) -> tuple[Cell, ...]:
     found: str | None = None
     if entry.get("matches"):
         found = f"satisfies {', '.join(map(str, entry['matches']))}"
@@ -136,11 +151,11 @@ def _ranked(entry: Mapping[str, Any], texts: Texts) -> tuple[Cell, ...]:
         place(entry["file"], entry.get("pages"), entry.get("heading") or ()),
         found,
         None if score is None else Number(score, 4),
-        _start(texts.get((entry["id"], entry["file"], entry.get("text_digest")), "")) or None,
+        _start(texts.get((entry["id"], entry["file"], entry.get("text_digest")), ""), characters) or None,
     )
 
 
-def _start(text: str) -> str:
+def _start(text: str, characters: int) -> str:
     """The beginning of a passage on one line; the dots alone mark the cut, since the whole stands in the record."""
-    words = " ".join(text[: 4 * TEXT_CHARACTERS].split())
-    return words if len(words) <= TEXT_CHARACTERS else f"{words[:TEXT_CHARACTERS]}…"
+    words = " ".join(text[: 4 * characters].split())
+    return words if len(words) <= characters else f"{words[:characters]}…"

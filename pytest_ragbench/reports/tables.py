@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.questions.suites import WHOLE_FILE
-from pytest_ragbench.reports.model import Bullets, Cell, Column, Number, Section, Sentences, Share, Table
+from pytest_ragbench.reports.model import (
+    Bullets,
+    Cell,
+    Column,
+    Estimate,
+    Intervals,
+    Mark,
+    Number,
+    Section,
+    Sentences,
+    Share,
+    Table,
+)
 from pytest_ragbench.reports.text import plural
 from pytest_ragbench.reports.view import MANY_CONFIGURATIONS, RunView, estimate
 
@@ -22,6 +34,12 @@ GROUPS = (
 FEW_CONFIGURATIONS = 3
 """Up to so many, the suites stand in the summary of a session: they are what someone who works on one arm looks at."""
 
+TIES_NAMED = 8
+"""Configurations with ties that are named; of more, those with the most."""
+
+CHARTED = 14
+"""Configurations in a chart; above, those with the highest main metric."""
+
 _CONFIGURATION = Column("configuration", numeric=False)
 
 
@@ -34,7 +52,21 @@ def main_table(view: RunView) -> Iterator[Section]:
         (name, _scored(view.results[name]), *(estimate(_overall(view, name).get(m)) for m in view.metrics))
         for name in view.names
     )
-    yield Section("Results", (Table(columns, rows), Sentences(_intervals(view)), *_counts(view)))
+    yield Section("Results", (*_chart(view), Table(columns, rows), Sentences(_intervals(view)), *_counts(view)))
+
+
+def _chart(view: RunView) -> Iterator[Intervals]:
+    """The main metric of every configuration, or of those where it is highest."""
+    if not view.metrics or len(view.names) < 2:
+        return
+    metric = view.metrics[0]
+    names = view.names if len(view.names) <= CHARTED else view.leading(CHARTED)
+    found = {name: estimate(_overall(view, name).get(metric)) for name in names}
+    marks = tuple(Mark(name, cell) for name, cell in found.items() if isinstance(cell, Estimate))
+    note = "Intervals that overlap say nothing about a difference: the comparisons are paired by question."
+    if len(names) < len(view.names):
+        note = f"The {len(names)} of {len(view.names)} configurations where it is highest. {note}"
+    yield Intervals(f"Mean {metric} of each configuration, with its interval", metric, note, marks)
 
 
 def _overall(view: RunView, name: str) -> Mapping[str, Any]:
@@ -78,10 +110,13 @@ def _counts(view: RunView) -> Iterator[Bullets]:
 
 def _tied(view: RunView) -> Iterator[str]:
     found = {name: view.results[name].get("tied_top") for name in view.names}
-    shown = [f"{name} in {plural(count, 'row')}" for name, count in found.items() if count]
+    tied = {name: count for name, count in found.items() if count}
+    named = sorted(tied, key=lambda name: -tied[name])[:TIES_NAMED] if len(tied) > TIES_NAMED else list(tied)
+    shown = ", ".join(f"{name} in {plural(tied[name], 'row')}" for name in named)
     if shown:
+        more = f" and {plural(len(tied) - len(named), 'more configuration')}" if len(named) < len(tied) else ""
         yield (
-            f"Tied top scores: the first two chunks have one score under {', '.join(shown)}; their order is then no "
+            f"Tied top scores: the first two chunks have one score under {shown}{more}; their order is then no "
             "judgment, and a scorer that ties often is saturated."
         )
 

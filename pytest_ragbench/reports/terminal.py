@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from pytest_ragbench.reports.model import Block, Bullets, Plot, Report, Sentences, Table
+from pytest_ragbench.reports.model import Bullets, Plot, Report, Sentences, Table
 from pytest_ragbench.reports.text import cell_text, cut, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pytest_ragbench.reports.model import Section
 
 NARROWEST = 40
 CELL_CHARACTERS = 60
@@ -25,15 +27,20 @@ def render_terminal(report: Report, width: int = 80) -> str:
     parts = [_underlined(visible(report.title), "=")]
     for section in report.sections:
         parts.append(_underlined(visible(section.title), "-"))
-        parts.extend(_block(block, width) for block in section.blocks)
+        parts.extend(_block(block, width) for block in section.texts)
     return "\n\n".join(parts) + "\n"
+
+
+def render_section(section: Section, width: int = 80) -> str:
+    """What stands in a section, without its title and without a final newline."""
+    return "\n\n".join(_block(block, max(width, NARROWEST)) for block in section.texts)
 
 
 def _underlined(title: str, line: str) -> str:
     return f"{title}\n{line * len(title)}"
 
 
-def _block(block: Block, width: int) -> str:
+def _block(block: Sentences | Bullets | Table | Plot, width: int) -> str:
     match block:
         case Sentences():
             return textwrap.fill(visible(block.text), width, break_long_words=False, break_on_hyphens=False)

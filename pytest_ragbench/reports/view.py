@@ -14,6 +14,8 @@ from pytest_ragbench.statistics.verdicts import level_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pytest_ragbench.gates.model import Verdict
+
 MANY_CONFIGURATIONS = 6
 """Beyond so many configurations, tables by group turn so that configurations are rows."""
 
@@ -29,6 +31,7 @@ class RunView:
         errors: Rows with an error, each at least `question`, `configuration` and `error`.
         missing: What of the record is absent or torn, in words.
         rows_kept: Number of cells with a row, where there is no summary to say so.
+        verdict: What the gate said, or None where the run was not gated.
     """
 
     run: Mapping[str, Any]
@@ -37,6 +40,7 @@ class RunView:
     errors: Sequence[Mapping[str, Any]] = ()
     missing: Sequence[str] = field(default=())
     rows_kept: int | None = None
+    verdict: Verdict | None = None
 
     @cached_property
     def results(self) -> Mapping[str, Mapping[str, Any]]:
@@ -97,6 +101,16 @@ class RunView:
         """One comparison; empty where it was not made."""
         entry: Mapping[str, Any] = self.results[name]["paired"][other].get(metric) or {}
         return entry
+
+    def leading(self, limit: int) -> tuple[str, ...]:
+        """At most `limit` configurations by falling main metric."""
+        metric = self.metrics[0] if self.metrics else ""
+
+        def below(name: str) -> float:
+            mean = ((self.results[name].get("overall") or {}).get(metric) or {}).get("mean")
+            return 1.0 if mean is None else -float(mean)
+
+        return tuple(sorted(self.names, key=below)[:limit])
 
     def latency(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         """Stage to percentiles, and `_rows`; empty where nothing was timed."""

@@ -30,7 +30,8 @@ LOCK_SECONDS = 30.0
 
 _RESTORE = (
     "restore it from version control (`git log -p` shows its history); if it is lost for good, move the run records "
-    "that saw it out of the runs folder, and say wherever you report that the count began anew"
+    "that saw it out of the runs folder, remove a baseline that saw it, and say wherever you report that the count "
+    "began anew"
 )
 
 

@@ -39,7 +39,7 @@ def test_the_tolerance_is_read(loaded, text, value):
         ("max_suite_regression: '0.1'", "must be a number, without quotes, found the text"),
         ("max_suite_regression: true", "must be a number"),
         ("max_suite_regression:", "must be a number"),
-        ("- 0.1", "thresholds are a mapping with keys as `max_suite_regression`, but this is a list"),
+        ("- 0.1", "a mapping with keys as `max_suite_regression` and `hard_gates`, but this is a list"),
         ("max_suite_regression: 0.1\nmax_suite_regression: 0.2", "duplicate-key"),
     ],
 )

@@ -131,8 +131,12 @@ def test_rpt_02_a_hostile_question_stays_in_its_cell_and_can_be_read_there(text)
 
 def test_nobody_is_notified_since_no_name_follows_its_at_sign_in_one_text():
     flip = Flip("lex-0001", "default", "ndcg@10", 1.0, 0.0)
-    text = render_comment(verdict(line(), flips=(flip,)), texts={"lex-0001": "ask @octocat"}, run=RUN)
-    assert "@octocat" not in cmarkgfm.github_flavored_markdown_to_html(text, options=Options.CMARK_OPT_UNSAFE)
+    texts = {"lex-0001": "ask @octocat or me@example.org; recall@10"}
+    text = render_comment(verdict(line(), flips=(flip,)), texts=texts, run=RUN)
+    page = cmarkgfm.github_flavored_markdown_to_html(text, options=Options.CMARK_OPT_UNSAFE)
+    assert "@octocat" not in page
+    assert "mailto:" not in page
+    assert "recall@10" in page
 
 
 @pytest.mark.parametrize("changed", [600, 3000])

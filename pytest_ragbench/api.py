@@ -1,0 +1,202 @@
+"""The jobs of the command line as functions: measure a pipeline, judge a run, find the commit that broke it.
+
+They take and give values and records, and print nothing. The test split is opened by pytest alone, never from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ragbench.baselines.files import MAIN, read_baseline
+from pytest_ragbench.bisection.search import Bisection, bisect_commits
+from pytest_ragbench.configurations.loading import load_catalogue
+from pytest_ragbench.configurations.model import Catalogue, Configuration
+from pytest_ragbench.configurations.names import check_name, marker_name
+from pytest_ragbench.configurations.selection import select
+from pytest_ragbench.configurations.thresholds import FILE_NAME, Known, load_hard_gates
+from pytest_ragbench.errors import BaselineError, SealedError, UsageError
+from pytest_ragbench.gates.model import Verdict
+from pytest_ragbench.metrics.catalogue import metric_names
+from pytest_ragbench.questions.loading import load_questions, shown_path
+from pytest_ragbench.questions.model import GoldSource, Locator, Question
+from pytest_ragbench.questions.serial import questions_digest
+from pytest_ragbench.records.record import RunRecord, find_run
+from pytest_ragbench.reports.commands import render_record
+from pytest_ragbench.runs.gating import Held, judge_run
+from pytest_ragbench.runs.measuring import measure_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = [
+    "Bisection",
+    "Configuration",
+    "GoldSource",
+    "Locator",
+    "Question",
+    "RunRecord",
+    "Verdict",
+    "bisect_commits",
+    "find_run",
+    "gate",
+    "measure",
+    "report",
+]
+
+RUNS_DIR = Path(".ragbench/runs")
+BASELINES = Path("baselines")
+
+
+def measure(
+    pipeline: Any,
+    questions: str | Path | Iterable[Question],
+    configurations: str | Path | Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    names: Sequence[str] = (),
+    k: int = 10,
+    limit: int | None = None,
+    root: str | Path = ".",
+    runs_dir: str | Path = RUNS_DIR,
+    progress: Callable[[int, int], None] | None = None,
+) -> RunRecord:
+    """Measure every question under every configuration, in this process, and keep the record.
+
+    Args:
+        pipeline: Anything with `search(query, **overrides)`, or a callable of that shape.
+        questions: A question set, or a folder of them; or questions. Those of the test split and those that review
+            rejected are left out.
+        configurations: A `configs.yaml`; or name to overrides, of which each is paired with the first; None measures
+            one configuration, `default`, without overrides.
+        names: Configurations and experiments to measure, as `--rag-configs` takes them; all of a mapping, and the
+            ladder or the first configuration of a file, where none is named.
+        k: Depth of the rankings.
+        limit: At most so many questions, the first by id.
+        root: The folder that absolute paths of chunks are read below; its commit is the one measured.
+        runs_dir: Where the record goes; `ragbench show` and its kin read it there.
+        progress: Called after each row with the number of rows and the number planned.
+
+    Returns:
+        The finished record: `summary()` has the statistics, `rows()` the rows. A search that raised is an errored row.
+
+    Raises:
+        InputError: A set or the configurations have mistakes; the message names each with its place.
+        UsageError: Nothing is to be measured, a name is unknown, or the pipeline refuses an override.
+        SealedError: Every question is of the test split.
+        RecordError: The record cannot be written.
+    """
+    asked = _questions(questions)
+    planned = _planned(asked, limit)
+    catalogue = _catalogue(configurations, {question.suite for question in asked})
+    selection = select(catalogue, names or _default_names(catalogue, configurations))
+    return measure_all(
+        pipeline,
+        planned,
+        selection,
+        k=k,
+        root=Path(root),
+        runs_dir=Path(runs_dir),
+        facts={
+            "config_digest": catalogue.digest or None,
+            "questions_digest": questions_digest(asked),
+            "split": "dev",
+            "limit": limit,
+            "sets": str(questions) if isinstance(questions, str | Path) else None,
+        },
+        warm_up_keys=catalogue.warm_up,
+        progress=progress,
+    )
+
+
+def gate(run: RunRecord, baselines: str | Path = BASELINES, *, floors: bool = False) -> Verdict:
+    """Hold a run against the thresholds and the baseline of a project.
+
+    Args:
+        run: A finished record, from `measure` or `find_run`.
+        baselines: The folder with `thresholds.yaml` and, where there is one, the baseline.
+        floors: Judge by the floors alone.
+
+    Returns:
+        The verdict; `status` is `passed`, `failed` or `refused`.
+
+    Raises:
+        InputError: `thresholds.yaml` has mistakes.
+        UsageError: There is no `thresholds.yaml`.
+        RecordError: The record or the baseline is damaged.
+    """
+    folder = Path(baselines)
+    questions = run.questions()
+    known = Known(
+        k=run.run["k"],
+        metrics=metric_names(run.run["k"]),
+        configurations=tuple(entry["name"] for entry in run.run["configurations"]),
+        suites=frozenset(question.suite for question in questions),
+        domains=frozenset(question.domain for question in questions if question.domain),
+    )
+    rules = load_hard_gates(folder / FILE_NAME, known)
+    if floors:
+        return judge_run(run, rules, None)
+    shown = f"{shown_path(folder)}/{MAIN}"
+    try:
+        held = Held(shown, read_baseline(folder, shown_path(folder)))
+    except BaselineError as error:
+        held = Held(shown, error=error)
+    return judge_run(run, rules, held)
+
+
+def report(run: RunRecord) -> str:
+    """The Markdown report of a run, as `report.md` beside its rows.
+
+    Raises:
+        RecordError: The record is damaged.
+    """
+    return render_record(run)
+
+
+def _questions(given: str | Path | Iterable[Question]) -> tuple[Question, ...]:
+    if isinstance(given, str | Path):
+        return load_questions(Path(given)).questions
+    found = tuple(sorted(given, key=lambda question: question.id))
+    twice = next((one.id for one, other in pairwise(found) if one.id == other.id), None)
+    if twice is not None:
+        raise UsageError(f"two questions have the id {twice}; an id names one question")
+    return found
+
+
+def _planned(questions: Sequence[Question], limit: int | None) -> tuple[Question, ...]:
+    """The questions to measure: those of dev, and all of a set that nobody has split."""
+    unsplit = all(question.split is None for question in questions)
+    runnable = [one for one in questions if not one.rejected and (unsplit or one.split is not None)]
+    planned = tuple(one for one in runnable if one.split != "test")[:limit]
+    if planned:
+        return planned
+    if runnable and limit is None:
+        raise SealedError(
+            "every question is of the test split, which is opened by `pytest -m sealed --unseal-test` alone"
+        )
+    raise UsageError("there is no question to measure")
+
+
+def _catalogue(given: str | Path | Mapping[str, Mapping[str, Any]] | None, suites: set[str]) -> Catalogue:
+    if given is None or isinstance(given, str | Path):
+        return load_catalogue(None if given is None else Path(given), reserved=suites)
+    if not given:
+        raise UsageError("no configuration is given; `{'default': {}}` measures the pipeline as it is")
+    first = next(iter(given))
+    for name in given:
+        if (problem := check_name(name)) is not None:
+            raise UsageError(f"configuration {name!r}: {problem}")
+    return Catalogue(
+        {
+            name: Configuration(name, marker_name(name), dict(overrides), pairs=() if name == first else (first,))
+            for name, overrides in given.items()
+        }
+    )
+
+
+def _default_names(catalogue: Catalogue, given: object) -> tuple[str, ...]:
+    if isinstance(given, Mapping):
+        return tuple(catalogue.configurations)
+    return ("ladder",) if "ladder" in catalogue.experiments else (next(iter(catalogue.configurations)),)

@@ -1,0 +1,1 @@
+"""What a run is held against: the compact projection of an earlier one, and its rows, in two files."""

@@ -1,0 +1,1 @@
+"""Holding a run against floors and against a baseline: values to a verdict, and nothing printed."""
