@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_ragbench import __version__
-from pytest_ragbench.commands import decisions, listing, records, sets, stores
+from pytest_ragbench.commands import bisecting, decisions, listing, ragas, records, sets, stores
 from pytest_ragbench.commands.common import OK
 from pytest_ragbench.errors import RagbenchError
 
@@ -38,6 +38,8 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     records.add_export,
     decisions.add_graduate,
     decisions.add_power,
+    ragas.add_ragas,
+    bisecting.add_bisect,
 )
 """In the order of `ragbench --help`."""
 

@@ -1,0 +1,125 @@
+"""BIS-05 and the ends of a range: what git knows of them, and what is refused before anything is measured."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pytest_ragbench.bisection.repository import Repository
+from pytest_ragbench.errors import UsageError
+
+GOOD = '[f"g{query[1:]}.md", "x.md"]'
+BAD = '["x.md", f"g{query[1:]}.md"]'
+
+
+def between(toy, good, bad="HEAD"):
+    """Subjects of the commits of a range."""
+    return [commit.subject for commit in Repository.of(toy.folder).commits(good, bad)]
+
+
+def refused(toy, good, bad="HEAD"):
+    """Why a range is none."""
+    with pytest.raises(UsageError) as error:
+        Repository.of(toy.folder).commits(good, bad)
+    return str(error.value)
+
+
+def clone(toy, tmp_path, depth):
+    """Go on in a clone of so many commits."""
+    toy.git("clone", "-q", "--depth", str(depth), toy.folder.as_uri(), str(tmp_path / "clone"))
+    toy.folder = tmp_path / "clone"
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_bis_05_a_shallow_clone_is_refused_and_the_remedy_named(toy, tmp_path, depth):
+    toy.answers(*[GOOD] * 4, *[BAD] * 6)
+    good = toy.commits()[0]
+    clone(toy, tmp_path, depth)
+    for ref in (good, "HEAD~9"):
+        told = refused(toy, ref)
+        assert "shallow clone" in told
+        assert "git fetch --unshallow" in told
+        assert "fetch-depth: 0" in told
+    found = toy.bisect(good=good)
+    assert (found.status, found.probes) == (4, [])
+    assert "fetch-depth: 0" in found.err
+
+
+def test_bis_05_a_range_that_a_shallow_clone_holds_whole_is_searched(toy, tmp_path):
+    toy.answers(GOOD, GOOD, GOOD, BAD)
+    clone(toy, tmp_path, 3)
+    assert between(toy, "HEAD~2") == ["commit 2", "commit 3", "commit 4"]
+
+
+def test_bis_05_a_side_branch_does_not_lead_around_the_boundary(toy, tmp_path):
+    # The good end is reached by the merged branch alone; the first parents end at the boundary of the clone.
+    toy.answers(GOOD, GOOD, BAD)
+    toy.git("checkout", "-q", "-b", "side", "HEAD~2")
+    toy.history_after({"README": "side"})
+    side = toy.git("rev-parse", "HEAD")
+    toy.git("checkout", "-q", "main")
+    toy.git("merge", "-q", "--no-ff", "-m", "merged", "side")
+    clone(toy, tmp_path, 2)
+    assert "shallow clone" in refused(toy, side)
+
+
+def test_unknown_refs_are_told_with_their_neighbours(toy):
+    toy.answers(GOOD, BAD)
+    toy.git("tag", "v1.0")
+    assert "--good v1.00: git knows no commit of that name; did you mean v1.0?" in refused(toy, "v1.00")
+    assert "--bad --all: git knows no commit of that name" in refused(toy, "HEAD~1", "--all")
+
+
+def test_ends_in_the_wrong_order_are_told(toy):
+    toy.answers(GOOD, BAD)
+    assert "--bad HEAD~1 is an ancestor of --good HEAD: wrong order" in refused(toy, "HEAD", "HEAD~1")
+    assert "are the same commit" in refused(toy, "main")
+
+
+def test_a_good_end_on_another_branch_is_told_with_the_fork(toy):
+    toy.answers(GOOD, BAD)
+    fork = toy.git("rev-parse", "HEAD~1")
+    toy.git("checkout", "-q", "-b", "side", fork)
+    toy.history_after({"README": "side"})
+    told = refused(toy, "side", "main")
+    assert f"--good side is no ancestor of --bad main: they parted at {fork[:10]}" in told
+    toy.git("checkout", "-q", "--orphan", "other")
+    toy.history_after({"README": "another beginning"})
+    assert "have no history in common" in refused(toy, "side", "other")
+
+
+def test_outside_of_a_repository_nothing_is_searched(tmp_path):
+    with pytest.raises(UsageError, match=re.escape(f"{tmp_path} lies in no git working tree")):
+        Repository.of(tmp_path)
+
+
+def test_without_git_nothing_is_searched(toy, monkeypatch):
+    monkeypatch.setenv("PATH", str(toy.scratch))
+    with pytest.raises(UsageError, match="git is not on the PATH"):
+        Repository.of(toy.folder)
+
+
+def test_only_first_parents_are_searched_and_a_merge_is_told_as_one(toy):
+    toy.answers(GOOD)
+    toy.git("checkout", "-q", "-b", "side")
+    toy.history_after({"src/toy/__init__.py": f"def search(query):\n    return {BAD}\n"})
+    toy.history_after({"README": "side"})
+    toy.git("checkout", "-q", "main")
+    toy.git("merge", "-q", "--no-ff", "-m", "merged", "side")
+    found = toy.bisect()
+    assert "1 commit after" in found.out
+    assert found.answer.endswith("merged")
+    good, merge = (toy.git("rev-parse", ref)[:10] for ref in ("HEAD~1", "HEAD"))
+    assert f"a merge; `git log {good}..{merge}` lists what it brought in" in found.out
+
+
+def test_a_changed_submodule_is_refused(toy, tmp_path):
+    toy.answers(GOOD)
+    toy.add_submodule(tmp_path / "part")
+    toy.history_after({"README": "later"})
+    (toy.folder / "part" / "file.txt").write_text("changed")
+    found = toy.bisect(good="HEAD~1")
+    assert (found.status, found.probes) == (4, [])
+    assert "submodule part has changes" in found.err
+    assert "git submodule update" in found.err
