@@ -32,7 +32,7 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     stores.add_fill,
     records.add_show,
     records.add_report,
-    records.add_compare,
+    decisions.add_compare,
     records.add_merge,
     records.add_export,
     decisions.add_graduate,
@@ -67,8 +67,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _flushed(status: int) -> int:
-    """The status, once all output is out: a reader that went away is noticed here and not at the interpreter's end."""
-    sys.stdout.flush()
+    """The status, once all output is out: a reader that went away is noticed here and not at the interpreter's end.
+
+    Python has no stream at all where the command was started without one (`>&-`): then nothing is to be printed.
+    """
+    if sys.stdout is not None:
+        sys.stdout.flush()
     return status
 
 

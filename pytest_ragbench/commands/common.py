@@ -1,15 +1,15 @@
-"""What the commands share: exit statuses, the project they stand in, the run that they name, the width of a table."""
+"""What the commands share: exit statuses, the project they stand in, the runs that they name, how a report is shown."""
 
 from __future__ import annotations
 
+import argparse
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from pytest_ragbench.authoring.project import Project
+    from pytest_ragbench.reports.model import Report
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse gives it no other name
 
@@ -30,7 +30,21 @@ def path_of(typed: Path | None, name: str, project: Project) -> Path:
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """The argument RUN, and where its id is looked up."""
-    parser.add_argument("run_name", metavar="RUN", help="`last`, a run id, or the path of a record")
+    parser.add_argument("run_name", type=run_name, metavar="RUN", help="`last`, a run id, or the path of a record")
+    add_runs_dir(parser)
+
+
+def run_name(text: str) -> str:
+    """What was typed for a record; an empty text, as an unset variable of a shell gives it, would be this folder."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(
+            "an empty text names no record; write `last`, a run id, or the path of a record"
+        )
+    return text
+
+
+def add_runs_dir(parser: argparse.ArgumentParser) -> None:
+    """Where ids of runs are looked up."""
     parser.add_argument(
         "--runs-dir", type=Path, metavar="DIR", help="where run ids are looked up (default: ini key rag_runs_dir)"
     )
@@ -46,6 +60,9 @@ def terminal_width() -> int:
     return shutil.get_terminal_size((100, 24)).columns
 
 
-def plural(count: int, name: str) -> str:
-    """`1 question`, `2 questions`."""
-    return f"{count} {name}{'' if count == 1 else 's'}"
+def on_terminal(report: Report) -> str:
+    """A report as this terminal can show it."""
+    from pytest_ragbench.reports.commands import printable
+    from pytest_ragbench.reports.terminal import render_terminal
+
+    return printable(render_terminal(report, terminal_width()))
