@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from measuring import Bound, Row, Spread, session, told
+from projects import write_project
 
 TITLE = "Growth in questions x configurations"
 SIZES = ("500x7", "5000x7", "500x64", "50000x2")
@@ -58,17 +59,6 @@ def pytest_terminal_summary():
         json.dump(MARKS, file)
 """
 
-RECORD = """\
-- id: lex-{n:05d}
-  question: What does note {n} say of the matter?
-  suite: {suite}
-  tier: T{tier}
-  split: dev
-  answerable: true
-  gold:
-  - file: notes/{file}.md
-"""
-
 
 def configurations(count: int) -> tuple[str, str]:
     """The text of configs.yaml, and what to ask for."""
@@ -81,27 +71,18 @@ def configurations(count: int) -> tuple[str, str]:
     return "\n".join([*lines, "ladder:", *rungs, ""]), "ladder"
 
 
-def write_project(folder: Path, questions: int, count: int) -> str:
+def write_sized(folder: Path, questions: int, count: int) -> str:
     """A project of that size; the value of `--rag-configs`."""
-    (folder / "golden" / "sets").mkdir(parents=True)
-    records = [
-        RECORD.format(n=n, file=n // 10 + 15, suite="lexical" if n % 2 else "books", tier=n % 4 + 1)
-        for n in range(questions)
-    ]
-    (folder / "golden" / "sets" / "set.yaml").write_text("".join(records), encoding="utf-8")
     text, asked = configurations(count)
-    (folder / "golden" / "configs.yaml").write_text(text, encoding="utf-8")
-    (folder / "golden" / "test_golden.py").write_text(
-        "def test_question(rag_row):\n    rag_row.check()\n", encoding="utf-8"
-    )
-    (folder / "conftest.py").write_text(CONFTEST.format(files=questions // 10 + 1), encoding="utf-8")
+    files = [n // 10 + 15 for n in range(questions)]
+    write_project(folder, files, configs=text, conftest=CONFTEST.format(files=questions // 10 + 1))
     return asked
 
 
 def of_size(folder: Path, size: str, repeats: int) -> list[Row]:
     questions, count = map(int, size.split("x"))
     project = folder / size
-    asked = write_project(project, questions, count)
+    asked = write_sized(project, questions, count)
     shares, seconds, ends, peaks = [], [], [], []
     for _ in range(repeats):
         one = session(project, f"--rag-configs={asked}")
@@ -127,7 +108,7 @@ def measure(*, quick=False, sizes=SIZES, repeats=2):
     sizes, repeats = (sizes[:1], 1) if quick else (sizes, repeats)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        asked = write_project(folder / "first", 10, 2)
+        asked = write_sized(folder / "first", 10, 2)
         session(folder / "first", f"--rag-configs={asked}")  # compiles what it imports
         return [row for size in sizes for row in of_size(folder, size, repeats if size in REPEATED else 1)]
 

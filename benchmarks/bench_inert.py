@@ -8,7 +8,6 @@ Exit status 1 when the median ratio of wall times is above the bound.
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import subprocess
 import sys
@@ -16,21 +15,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from measuring import Bound, Row, told, versus
+from measuring import UNRELATED, Bound, Row, environment, told, versus
 
 TITLE = "A session that never asks"
 BOUND = Bound(most=1.05)
-OTHERS = ("-p", "no:randomly", "-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:platformdirs")
-OTHERS += ("-p", "no:timeout", "-p", "no:rerunfailures", "-p", "no:xdist", "-p", "no:cacheprovider")
+OTHERS = (*UNRELATED, "-p", "no:timeout", "-p", "no:rerunfailures", "-p", "no:xdist", "-p", "no:cacheprovider")
 """Plugins of the environment that would hide our share behind theirs."""
 
 SESSIONS = {"pytest --version": ("--version",), "one unrelated test": ("-q", "test_other.py")}
-
-
-def environment(folder: Path) -> dict[str, str]:
-    """Byte code is kept between processes, as an installed package's is."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return kept | {"PYTHONPYCACHEPREFIX": str(folder / "compiled")}
 
 
 def seconds(folder: Path, *args: str) -> tuple[float, float]:
@@ -38,7 +30,7 @@ def seconds(folder: Path, *args: str) -> tuple[float, float]:
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     command = [sys.executable, "-m", "pytest", *OTHERS, *args]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(command, cwd=folder, check=True, env=environment(folder), **quiet)
+    subprocess.run(command, cwd=folder, check=True, env=environment(folder / "compiled"), **quiet)
     wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return wall, spent

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from measuring import Bound, Row, Session, session, told, versus
+from projects import write_project
 
 TITLE = "Items"
 BOUND = Bound(most=1.5)
@@ -32,17 +33,6 @@ def rag_pipeline():
     return lambda query, **overrides: RANKING
 """
 
-RECORD = """\
-- id: lex-{n:04d}
-  question: What does note {n} say of the matter?
-  suite: {suite}
-  tier: T{tier}
-  split: dev
-  answerable: true
-  gold:
-  - file: notes/{note}.md
-"""
-
 PLAIN = """
 import pytest
 
@@ -50,7 +40,7 @@ import pytest
 def answers():
     return {{}}
 
-@pytest.mark.parametrize("row", [f"c{{c}}-lex-{{q:04d}}" for q in range({questions}) for c in range({configurations})])
+@pytest.mark.parametrize("row", [f"c{{c}}-lex-{{q:05d}}" for q in range({questions}) for c in range({configurations})])
 def test_question(row, answers):
     assert row not in answers
 """
@@ -58,17 +48,9 @@ def test_question(row, answers):
 
 def write_bench(folder: Path, configurations: int, depth: int) -> None:
     """A project of `QUESTIONS` questions and so many configurations."""
-    (folder / "golden" / "sets").mkdir(parents=True)
-    records = [
-        RECORD.format(n=n, note=n % 20, suite="lexical" if n % 2 else "books", tier=n % 4 + 1) for n in range(QUESTIONS)
-    ]
-    (folder / "golden" / "sets" / "set.yaml").write_text("".join(records), encoding="utf-8")
     arms = "".join(f"  c{n}: {{overrides: {{n: {n}}}}}\n" for n in range(configurations))
-    (folder / "golden" / "configs.yaml").write_text(f"configurations:\n{arms}", encoding="utf-8")
-    (folder / "golden" / "test_golden.py").write_text(
-        "def test_question(rag_row):\n    rag_row.check()\n", encoding="utf-8"
-    )
-    (folder / "conftest.py").write_text(CONFTEST.format(depth=depth), encoding="utf-8")
+    files = [n % 20 for n in range(QUESTIONS)]
+    write_project(folder, files, configs=f"configurations:\n{arms}", conftest=CONFTEST.format(depth=depth))
 
 
 def compare(folder: Path, configurations: int, *, depth: int, repeats: int) -> list[Row]:

@@ -37,15 +37,14 @@ DEPTH = 10
 TREC = {"success_1,5,10", "recall_10", "recip_rank", "ndcg_cut_10", "P_5"}
 MEASURES = (Success @ 1, Success @ 5, Success @ 10, R @ 10, RR @ 10, nDCG @ 10, P @ 5)
 RANX = ["hit_rate@1", "hit_rate@5", "hit_rate@10", "recall@10", "mrr@10", "ndcg@10", "precision@5"]
+OURS = ("hit@1", "hit@5", "hit@10", "recall@10", "mrr@10", "ndcg@10", "p@5")
 SAME = {
-    "hit@1": "success_1",
-    "hit@5": "success_5",
-    "hit@10": "success_10",
-    "recall@10": "recall_10",
-    "mrr@10": "recip_rank",
-    "ndcg@10": "ndcg_cut_10",
-    "p@5": "P_5",
+    "pytrec_eval": ("success_1", "success_5", "success_10", "recall_10", "recip_rank", "ndcg_cut_10", "P_5"),
+    "ir_measures": tuple(map(str, MEASURES)),
+    "ranx": tuple(RANX),
 }
+"""Names of the same measures, tool by tool, in one order."""
+
 BOUNDS = {"pytrec_eval": Bound(least=1.0), "ir_measures": Bound(least=10.0)}
 A_ROW = Bound(most=5.0)
 
@@ -93,12 +92,32 @@ def judged(questions: int):
 
 
 def check_equal(ours, theirs, tool):
+    """Hold every measure of every question equal; `theirs` is question -> name -> value."""
     for values, (question, told_by) in zip(
         ours, sorted(theirs.items(), key=lambda pair: int(pair[0][1:])), strict=True
     ):
-        for mine, name in SAME.items():
+        for mine, name in zip(OURS, SAME[tool], strict=True):
             if abs(values[mine] - told_by[name]) > 1e-6:  # trec_eval keeps some sums in single precision
                 raise SystemExit(f"{question}: {mine} is {values[mine]}, {tool} says {told_by[name]}")
+
+
+def by_question(scores):
+    """Question -> name -> value, from (question, name, value)."""
+    found = {}
+    for question, name, value in scores:
+        found.setdefault(question, {})[name] = value
+    return found
+
+
+def check_peers(rows, evaluator, qrels, runs, ranx_run):
+    """Hold ours equal to what every peer says; ranx keeps its scores in the run."""
+    values = each(rows)
+    check_equal(values, evaluator.evaluate(runs), "pytrec_eval")
+    scored = ir_measures.iter_calc(MEASURES, qrels, runs)
+    check_equal(values, by_question((one.query_id, str(one.measure), one.value) for one in scored), "ir_measures")
+    kept = ranx_run.scores.items()
+    scored = ((question, name, value) for name, scores in kept for question, value in scores.items())
+    check_equal(values, by_question(scored), "ranx")
 
 
 def against_peers(questions: int, repeats: int) -> list[Row]:
@@ -109,13 +128,13 @@ def against_peers(questions: int, repeats: int) -> list[Row]:
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, TREC)
     ranx_qrels, ranx_run = ranx.Qrels(qrels), ranx.Run(runs)
     ranx.evaluate(ranx_qrels, ranx_run, RANX)  # compiles
+    check_peers(rows, evaluator, qrels, runs, ranx_run)
     calls = {
         "ours": lambda: each(rows),
         "pytrec_eval": lambda: evaluator.evaluate(runs),
         "ir_measures": lambda: list(ir_measures.iter_calc(MEASURES, qrels, runs)),
         "ranx": lambda: ranx.evaluate(ranx_qrels, ranx_run, RANX, return_mean=False),
     }
-    check_equal(calls["ours"](), calls["pytrec_eval"](), "pytrec_eval")
     spent = in_turn(calls, repeats)
     prepared = {
         "ours": lambda: each(zip(rankings, map(compile_gold, sources), strict=True)),

@@ -152,12 +152,21 @@ def in_turn(calls: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, l
 
 def peak() -> float:
     """Most memory that this process has held, MB; by the kernel's own mark where it has one, since that begins anew."""
+    return _of_kernel("VmHWM:") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def held() -> float:
+    """Memory that this process holds now, MB, to measure a peak above; the peak so far without a kernel's mark."""
+    return _of_kernel("VmRSS:") or peak()
+
+
+def _of_kernel(mark: str) -> float | None:
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text(encoding="ascii", errors="replace").splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(mark):
                 return int(line.split()[1]) / 1024.0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,17 +178,22 @@ class Session:
     peak: float
 
 
-CALM = ("-q", "-p", "no:randomly", "-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:platformdirs")
+UNRELATED = ("-p", "no:randomly", "-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:platformdirs")
 """Without plugins of the environment that would stand between."""
 
 
+def environment(compiled: Path) -> dict[str, str]:
+    """Of a pytest process on one thread; its byte code is kept between processes, as an installed package's is."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPYCACHEPREFIX": str(compiled), "OMP_NUM_THREADS": "1"}
+
+
 def session(folder: Path, *args: str) -> Session:
-    """Run pytest in a folder, its output thrown away; byte code is kept between such processes."""
+    """Run pytest in a folder, its output thrown away."""
     started = time.perf_counter()
-    command = [sys.executable, "-m", "pytest", *CALM, *args]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"PYTHONPYCACHEPREFIX": str(folder.parent / "compiled"), "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL) as process:
+    command = [sys.executable, "-m", "pytest", "-q", *UNRELATED, *args]
+    settings = environment(folder.parent / "compiled")
+    with subprocess.Popen(command, cwd=folder, env=settings, stdout=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

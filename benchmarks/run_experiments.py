@@ -38,7 +38,9 @@ def run(name: str, sets: str) -> tuple[dict, float]:
 
 
 def cell(entry: dict) -> str:
-    """A difference with its interval; never a negative zero."""
+    """A difference with its interval, never a negative zero; a dash where no question was shared."""
+    if entry["delta"] is None:
+        return "-"
     delta, low, high = (round(entry[key], 3) + 0.0 for key in ("delta", "low", "high"))
     return f"{delta:+.3f} [{low:+.3f}, {high:+.3f}]"
 
@@ -48,9 +50,7 @@ def compared(results: dict) -> list[str]:
     lines = []
     for arm, found in results.items():
         for other, metrics in found["paired"].items():
-            cells = [
-                f"{metrics[m]['delta']:+.3f} [{metrics[m]['low']:+.3f}, {metrics[m]['high']:+.3f}]" for m in METRICS
-            ]
+            cells = [cell(metrics[metric]) for metric in METRICS]
             lines.append(f"| {arm} - {other} | {' | '.join(cells)} | {metrics[METRICS[0]]['verdict']} |")
     return lines
 

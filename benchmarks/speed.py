@@ -48,8 +48,9 @@ OPENING = """\
 What `python benchmarks/speed.py --write` measured, which writes this page (extra `bench`); nothing is typed by hand.
 
 A figure is the median of its repeats, with the least and the largest in parentheses; without them it was measured once.
-Ratios come first, since another machine should show them too: peers run in turn in one process, and a ratio is taken
-within a repeat. Times are of the processor, on one thread, unless a row says *wall*. No test asserts any of them.
+Ratios come first, since another machine should show them too: peers run in turn (in one process, or in one each where
+whole sessions are compared), and a ratio is taken within a repeat. Times are of the processor, on one thread, unless a
+row says *wall*. No test asserts any of them.
 """
 
 

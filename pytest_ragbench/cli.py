@@ -1,8 +1,8 @@
 """The command `ragbench`: it parses, calls and prints. Each command registers itself and imports its work when it runs.
 
-Exit status: 0; 1 when the command found what it looks for (errors in a set) or a configuration does not graduate; 4 for
-a mistake in the command or a file that cannot be used, told without a traceback; 130 after Ctrl-C, 141 when the reader
-of its output went away, as shells have them.
+Exit status: 0; 1 when the command found what it looks for (errors in a set) or a configuration does not graduate; 2
+where the answer of `bisect` could not be scored; 4 for a mistake in the command or a file that cannot be used, told
+without a traceback; 130 after Ctrl-C, 141 when the reader of its output went away, as shells have them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     listing.add_runs,
     records.add_show,
     records.add_report,
-    records.add_compare,
+    decisions.add_compare,
     records.add_merge,
     records.add_export,
     decisions.add_graduate,
@@ -70,8 +70,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _flushed(status: int) -> int:
-    """The status, once all output is out: a reader that went away is noticed here and not at the interpreter's end."""
-    sys.stdout.flush()
+    """The status, once all output is out: a reader that went away is noticed here and not at the interpreter's end.
+
+    Python has no stream at all where the command was started without one (`>&-`): then nothing is to be printed.
+    """
+    if sys.stdout is not None:
+        sys.stdout.flush()
     return status
 
 

@@ -6,6 +6,7 @@ Raises what the system raises; what a failure means, and how it is told, is for 
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -43,16 +44,36 @@ def stage(path: Path, parts: Iterable[bytes], *, mode: int | None = None) -> Pat
 def write_atomic(path: Path, parts: Iterable[bytes]) -> None:
     """Write a file so that readers see the old one or the new.
 
+    A symbolic link stays one: what it leads to is written. A pipe, a terminal or another thing that is no file of
+    a disk cannot be replaced without being destroyed: it is written to, part by part.
+
     Raises:
         OSError: It cannot be written; the old file, if any, is still there.
     """
-    temporary = stage(path, parts)
+    if _takes_a_stream(path):
+        with path.open("wb") as stream:
+            stream.writelines(parts)
+        return
+    target = path.resolve()
+    temporary = stage(target, parts)
     try:
-        temporary.replace(path)
+        temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    sync_folder(target.parent)
+
+
+def _takes_a_stream(path: Path) -> bool:
+    """Whether something is there that is no regular file.
+
+    Raises:
+        OSError: It leads through links that never end, or through a folder that may not be entered.
+    """
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def sync_folder(folder: Path) -> None:

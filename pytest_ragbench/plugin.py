@@ -38,7 +38,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Wake the bench when this session asks for it."""
+    """Offer `rag_row`, and wake the bench when this session asks for it."""
+    config.pluginmanager.register(RowFixture(config), "ragbench-row")
     if options.wakes(config):
         with _uncollected():
             _wake(config).open()
@@ -70,10 +71,16 @@ def rag_questions(request: pytest.FixtureRequest) -> tuple[Question, ...]:
     return _wake(request.config).questions()
 
 
-@pytest.fixture
-def rag_row(request: pytest.FixtureRequest, rag_pipeline: Any) -> RagRow:
-    """The measured row of one golden question under one configuration."""
-    return _wake(request.config).measure(request, rag_pipeline)
+class RowFixture:
+    """Holds the fixture of every item. It asks for no `request`, which pytest would define anew three times an item."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.fixture
+    def rag_row(self, rag_pipeline: Any) -> RagRow:
+        """The measured row of one golden question under one configuration."""
+        return _wake(self._config).measure(rag_pipeline)
 
 
 @contextmanager

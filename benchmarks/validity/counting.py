@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import stats
 
 from benchmarks.validity.laws import LAWS, Questions, draw, tilted
 from pytest_ragbench.canonical import TOLERANCE, quantise
@@ -79,6 +80,8 @@ class Null:
         single: First steps called `real`.
         unadjusted: Ladders with some step called `real`; None where the law makes no ladder.
         ladder: Ladders with some step called `real` whose adjusted p is at most 5 %; None likewise.
+        wider_mean: As `mean`, of expanded percentile intervals.
+        wider_difference: As `difference`, of those.
     """
 
     law: Law
@@ -88,6 +91,8 @@ class Null:
     single: Share
     unadjusted: Share | None
     ladder: Share | None
+    wider_mean: Share
+    wider_difference: Share
 
 
 @dataclass(frozen=True)
@@ -102,14 +107,29 @@ class Power:
     mde: float | None
 
 
+def expanded(files: int) -> float:
+    """The confidence whose percentile interval is as wide as Student's t would have it, with so many clusters.
+
+    `alpha'/2 = Phi(-sqrt(n / (n - 1)) t(alpha/2, n - 1))`. Source: Hesterberg, What teachers should know about the
+    bootstrap (Am. Stat. 69:4, 2015), on the expanded percentile interval.
+    """
+    reach = np.sqrt(files / (files - 1)) * stats.t.ppf(0.5 + CONFIDENCE / 2.0, files - 1)
+    return float(1.0 - 2.0 * stats.norm.sf(reach))
+
+
 def null(number: int, questions: Questions, effort: Effort) -> Null:
     """Draw ladders of arms that do not differ (of two arms, where the law's arms are not exchangeable) and count."""
     law = LAWS[number]
     steps = STEPS if law.exchangeable else 1
-    mean = difference = single = unadjusted = adjusted = 0
+    wide = expanded(questions.count)
+    mean = difference = single = unadjusted = adjusted = wider_mean = wider_difference = 0
     for arms, resamples in _batches(law, questions, steps + 1, effort, stream=(number, 0)):
         estimate = resamples.estimate(arms[0], CONFIDENCE)
         mean += int(_holds(estimate.low, estimate.high, law.mean).sum())
+        estimate = resamples.estimate(arms[0], wide)
+        wider_mean += int(_holds(estimate.low, estimate.high, law.mean).sum())
+        estimate = resamples.estimate(arms[1] - arms[0], wide)
+        wider_difference += int(_holds(estimate.low, estimate.high, 0.0).sum())
         for found in _ladders(law, arms, resamples):
             difference += bool(_holds(found[0].low, found[0].high, 0.0))
             single += found[0].verdict == "real"
@@ -119,7 +139,8 @@ def null(number: int, questions: Questions, effort: Effort) -> Null:
             adjusted += any(one and two for one, two in zip(real, held, strict=True))
     of = effort.replicates
     ladder = (Share(unadjusted, of), Share(adjusted, of)) if law.exchangeable else (None, None)
-    return Null(law, questions, Share(mean, of), Share(difference, of), Share(single, of), *ladder)
+    wider = (Share(wider_mean, of), Share(wider_difference, of))
+    return Null(law, questions, Share(mean, of), Share(difference, of), Share(single, of), *ladder, *wider)
 
 
 def power(number: int, questions: Questions, effect: float, effort: Effort) -> Power:

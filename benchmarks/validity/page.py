@@ -6,12 +6,12 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from benchmarks.validity import words
-from benchmarks.validity.counting import EFFECTS, STEPS
+from benchmarks.validity.counting import EFFECTS, STEPS, expanded
 from benchmarks.validity.laws import FILE_SIZE, ICC, LAWS, Questions
 from benchmarks.validity.results import promised, rate, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from benchmarks.validity.counting import Null, Share
     from benchmarks.validity.results import Results
@@ -36,6 +36,9 @@ def render(results: Results) -> str:
         "## Coverage",
         paragraph(words.COVERAGE),
         *_both(results, coverage),
+        "## Wider intervals",
+        paragraph(words.WIDER),
+        *_both(results, wider),
         "## False `real`",
         paragraph(words.FALSE_REAL),
         *_both(results, false_real),
@@ -81,16 +84,29 @@ def laws() -> str:
 
 def coverage(results: Results, *, clustered: bool) -> str:
     """Rows: n; columns: mean and difference of each law."""
-    head = ["n", "files" if clustered else "promised"]
-    head += [f"{law.name}: {what}" for law in LAWS for what in ("mean", "difference")]
-    return table(head, [coverage_row(results, Questions(n, clustered)) for n in results.effort.sizes])
+    rows = []
+    for n, here in _by_size(results, clustered=clustered):
+        second = str(here[0].questions.count) if clustered else f"{100 * promised(n):.1f} %"
+        rows.append([str(n), second, *(_covered(share) for one in here for share in (one.mean, one.difference))])
+    return table(["n", "files" if clustered else "promised", *_COVERED], rows)
 
 
-def coverage_row(results: Results, questions: Questions) -> list[str]:
-    """One n."""
-    here = [one for one in results.nulls if one.questions == questions]
-    second = str(questions.count) if questions.clustered else f"{100 * promised(questions.n):.1f} %"
-    return [str(questions.n), second, *(_covered(share) for one in here for share in (one.mean, one.difference))]
+def wider(results: Results, *, clustered: bool) -> str:
+    """As `coverage`, of the expanded percentile intervals."""
+    rows = []
+    for n, here in _by_size(results, clustered=clustered):
+        level = f"{100 * expanded(here[0].questions.count):.2f} %"
+        shares = (share for one in here for share in (one.wider_mean, one.wider_difference))
+        rows.append([str(n), level, *map(_covered, shares)])
+    return table(["n", "level taken", *_COVERED], rows)
+
+
+_COVERED = tuple(f"{law.name}: {what}" for law in LAWS for what in ("mean", "difference"))
+
+
+def _by_size(results: Results, *, clustered: bool) -> Iterator[tuple[int, list[Null]]]:
+    for n in results.effort.sizes:
+        yield n, [one for one in results.nulls if one.questions == Questions(n, clustered)]
 
 
 def _covered(share: Share) -> str:

@@ -117,7 +117,8 @@ def headline(k: int, names: Sequence[str]) -> tuple[str, ...]:
 def attribution(cells: Cells) -> dict[str, Any]:
     """What the factors of a complete factorial carry, by the headline metrics; empty without one.
 
-    Only questions that every arm scored count. A subset without a lane scored 0 on them, by the rule for arms that do
+    Only questions that every arm scored count; where there is none, `factorial` alone stands, so that the report can
+    say why nothing is attributed. A subset without a lane scored 0 on them, by the rule for arms that do
     not search, and enters as that.
 
     Returns:
@@ -147,7 +148,7 @@ def attribution(cells: Cells) -> dict[str, Any]:
             found["factorial"]["total"][metric] = entries.pop("total")
             for kind, held in entries.items():
                 found[kind][metric] = held
-    return found if found["shapley"] else {}
+    return found if found["shapley"] else {"factorial": found["factorial"]}
 
 
 def _worths(cells: Cells, factorial: Factorial) -> Iterator[tuple[list[str], list[NDArray[np.float64]], Resamples]]:

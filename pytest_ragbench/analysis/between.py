@@ -14,6 +14,7 @@ from pytest_ragbench.analysis.plan import Plan
 from pytest_ragbench.canonical import TOLERANCE, number
 from pytest_ragbench.configurations.model import Configuration, Experiment
 from pytest_ragbench.statistics.exact import QUANTUM
+from pytest_ragbench.statistics.significance import holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,9 +51,10 @@ def between(table: RowTable, questions: Sequence[Question], pairings: Sequence[P
 
     Returns:
         For each pairing `metrics` → metric → `before`, `after` (means over the questions that both scored), `won`,
-        `lost`, `tied` and what a comparison of a summary has; `same_rankings`; `errored` of both; `by_suite` → suite →
-        the same by the main metric, with `diag`; `changed`: the questions that scored otherwise by the main metric,
-        largest change first.
+        `lost`, `tied` and what a comparison of a summary has; `answered`: questions that both searched without an
+        error; `same_rankings` over these; `errored`, of both, and `failed`, for each the ids of these questions;
+        `by_suite` → suite → the same by the main metric, with `diag`, the suites of one pairing being a family for
+        Holm's adjustment; `changed`: the questions that scored otherwise by the main metric, largest change first.
     """
     cells = Cells(table, _plan(questions, pairings, like))
     found = paired(cells)
@@ -64,12 +66,22 @@ def between(table: RowTable, questions: Sequence[Question], pairings: Sequence[P
                 for column, name in enumerate(table.metric_names)
             },
             "same_rankings": label(pairing.old) in unchanged[label(pairing.new)],
-            "errored": [int(cells.arms[label(side)].errored.sum()) for side in pairing],
+            **_searches(cells, pairing),
             "by_suite": suites,
             "changed": _changed(cells, pairing),
         }
         for pairing, suites in zip(pairings, _by_suite(cells, pairings), strict=True)
     ]
+
+
+def _searches(cells: Cells, pairing: Pairing) -> dict[str, Any]:
+    """How many questions both sides answered, and on which each side's search failed."""
+    failed = [cells.arms[label(side)].errored for side in pairing]
+    return {
+        "answered": int((~failed[0] & ~failed[1]).sum()),
+        "errored": [int(side.sum()) for side in failed],
+        "failed": [[cells.questions[index].id for index in np.flatnonzero(side).tolist()] for side in failed],
+    }
 
 
 def main_column(table: RowTable, k: int) -> int:
@@ -132,7 +144,16 @@ def _by_suite(cells: Cells, pairings: Sequence[Pairing]) -> list[dict[str, Any]]
             if entry["n"]:
                 means = _with_means(cells, pairing, column, entry, members)
                 suites[suite] = {**means, "diag": entry["n"] < MIN_SCORED}
+    for suites in shown:
+        _adjust(suites)
     return shown
+
+
+def _adjust(suites: dict[str, dict[str, Any]]) -> None:
+    """Set `p_holm` and `comparisons`: each suite of a pairing is one more chance for a difference that is none."""
+    for entry, p in zip(suites.values(), holm([entry["p_sign_flip"] for entry in suites.values()]), strict=True):
+        entry["p_holm"] = number(p)
+        entry["comparisons"] = len(suites)
 
 
 def _changed(cells: Cells, pairing: Pairing) -> list[dict[str, Any]]:

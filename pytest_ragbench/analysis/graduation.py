@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 State = Literal["met", "failed", "missing"]
 
+_DOUBTS = {
+    "indeterminate": "it has no width, so it says nothing of other questions",
+    "unresolvable": "too few questions or files differ for any outcome to tell; ask more",
+}
+"""Verdicts of differences whose interval proves nothing, wherever it lies."""
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -70,7 +76,6 @@ class Clause:
         state: Whether it is met; `missing` where no record can tell.
         found: What was found, in words.
         evidence: The differences that it rests on.
-        decides: False for what is shown beside the rule, and changes no verdict.
     """
 
     key: str
@@ -78,7 +83,6 @@ class Clause:
     state: State
     found: str
     evidence: tuple[Difference, ...] = ()
-    decides: bool = True
 
 
 def differences(
@@ -120,17 +124,18 @@ def decide(
 ) -> tuple[Clause, ...]:
     """Every clause of the rule.
 
-    1. On dev the candidate beats the default: the interval of the difference lies above zero.
+    1. On dev the candidate beats the default: the interval of the difference lies above zero, and it is one that can
+       tell: not without width, not of fewer differing clusters than any outcome could show an effect with.
     2. On test it holds: the difference is not below zero.
-    3. Every factor that it would bring on by default is worth its place: with the others on, leaving it out on test
-       costs, so the difference of `full` and the arm without it is not below zero.
+    3. Every factor that is on by default once it graduates, brought by it or on already, is worth its place: with the
+       others on, leaving it out gains nothing on test, so `full` against the arm without it is not below zero.
     4. No suite of 30 or more scored questions, on dev or on test, falls by more than the tolerance.
 
     Args:
         dev: The candidate against the default on dev, all questions first and then suite by suite; empty when missing.
         test: The same on test.
-        left_out: Factor to `full` against the arm without it, on test, or None when missing.
-        added: The factors of `left_out` that are off in the default; the others are told beside the rule.
+        left_out: Factor that is on in the candidate to `full` against the arm without it, on test; None when missing.
+        added: The factors of `left_out` that are off in the default; they come first.
         tolerance: How far a suite may fall.
     """
     factors = [*added, *(factor for factor in left_out if factor not in added)]
@@ -143,42 +148,44 @@ def decide(
 
 
 def graduates(clauses: Sequence[Clause]) -> bool:
-    """Whether every clause that decides is met."""
-    return all(clause.state == "met" for clause in clauses if clause.decides)
+    """Whether every clause is met."""
+    return all(clause.state == "met" for clause in clauses)
 
 
 def _beats(dev: Sequence[Difference]) -> Clause:
-    asks = "beats the default on dev: the interval of the difference lies above zero"
+    asks = "it has to beat the default on dev: the interval of the difference has to lie above zero"
     if not dev:
         return Clause("dev", asks, "missing", "no record shows it")
     whole = dev[0]
     if whole.delta is None or whole.low is None:
         return Clause("dev", asks, "failed", "the two scored no question in common", (whole,))
     if whole.low > TOLERANCE:
-        return Clause("dev", asks, "met", "the interval lies above zero", (whole,))
+        doubt = _DOUBTS.get(whole.verdict)
+        found = "the interval lies above zero"
+        return Clause("dev", asks, "failed" if doubt else "met", f"{found}, but {doubt}" if doubt else found, (whole,))
     found = "the whole interval lies below zero" if _below(whole.high) else "the interval reaches down to zero or below"
     return Clause("dev", asks, "failed", found, (whole,))
 
 
 def _holds(test: Sequence[Difference]) -> Clause:
-    asks = "holds on test: the difference is not below zero"
+    asks = "it has to hold on test: the difference must not be below zero"
     return _not_below("test", asks, test[0] if test else None)
 
 
 def _worth(factor: str, difference: Difference | None, *, new: bool) -> Clause:
-    state = "which it brings" if new else "on by default already"
-    asks = f"{factor}, {state}: leaving it out gains nothing on test"
-    return _not_below(f"loo:{factor}", asks, difference, decides=new)
+    place = "which it brings" if new else "on by default already"
+    asks = f"{factor}, {place}, has to be worth its place: leaving it out must gain nothing on test"
+    return _not_below(f"loo:{factor}", asks, difference)
 
 
-def _not_below(key: str, asks: str, difference: Difference | None, *, decides: bool = True) -> Clause:
+def _not_below(key: str, asks: str, difference: Difference | None) -> Clause:
     if difference is None:
-        return Clause(key, asks, "missing", "no record shows it", decides=decides)
+        return Clause(key, asks, "missing", "no record shows it")
     if difference.delta is None:
-        return Clause(key, asks, "failed", "the two scored no question in common", (difference,), decides)
+        return Clause(key, asks, "failed", "the two scored no question in common", (difference,))
     below = _below(difference.delta)
     found = "the difference is below zero" if below else "the difference is not below zero"
-    return Clause(key, asks, "failed" if below else "met", found, (difference,), decides)
+    return Clause(key, asks, "failed" if below else "met", found, (difference,))
 
 
 def _below(value: float | None, bound: float = 0.0) -> bool:
@@ -186,7 +193,7 @@ def _below(value: float | None, bound: float = 0.0) -> bool:
 
 
 def _suites(dev: Sequence[Difference], test: Sequence[Difference], tolerance: float) -> Clause:
-    asks = f"no suite of {MIN_SCORED} or more scored questions falls by more than {tolerance:g}, on dev or on test"
+    asks = f"no suite of {MIN_SCORED} or more scored questions may fall by more than {tolerance:g}, on dev or on test"
     held = tuple(difference for difference in (*dev, *test) if difference.suite is not None)
     fallen = [difference for difference in held if falls(difference, tolerance)]
     if fallen:

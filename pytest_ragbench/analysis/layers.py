@@ -24,10 +24,15 @@ STAGE_LAYERS = (LANE, FUSION, RERANK, GATE, CUT_OFF, ANSWER)
 
 _NAMES = (
     (RERANK, re.compile(r"re-?_?rank|cross-?_?encod|late-?_?interaction", re.IGNORECASE)),
-    (GATE, re.compile(r"gate|threshold|abstain", re.IGNORECASE)),
-    (CUT_OFF, re.compile(r"cut|top_?-?[kn]\b|limit|trunc|divers|mmr|dedup|per_file|final", re.IGNORECASE)),
+    (GATE, re.compile(r"(?<!gre)(?<!pa)(?<!vi)gate|threshold|abstain", re.IGNORECASE)),  # no aggregate, propagate
+    (
+        CUT_OFF,
+        re.compile(
+            r"(?<!exe)cut|top_?-?(?:[kn](?![a-z])|\d)|limit|trunc|divers|mmr|dedup|per_file|final", re.IGNORECASE
+        ),
+    ),
     (ANSWER, re.compile(r"answer|cite|citation", re.IGNORECASE)),
-    (FUSION, re.compile(r"fus|rrf|merge|combin|pool|boost|walk|interleav", re.IGNORECASE)),
+    (FUSION, re.compile(r"fus|rrf|merge|combin|aggregat|ensemble|pool|boost|walk|interleav", re.IGNORECASE)),
 )
 """Names that say what a stage is; the first that fits."""
 
@@ -80,7 +85,8 @@ def charge(stages: Sequence[Stage], required: Collection[int], final: Collection
     is reported that lacks what the final ranking has. The loss lies at the stage behind the last one that had the
     source. There a gate, a fusion or an answer is charged itself. A rerank or a cut-off keeps the first so many: when
     the source stood among them it is charged itself, else whoever ranked it too low: the rerank where it judged the
-    source, the fusion where some lane had it high enough, and where none had, the cut-off, which ended too early.
+    source, else the step behind the last ranking that had it high enough, a fusion mostly; and where none had, the
+    cut-off, which ended too early.
 
     Args:
         stages: In pipeline order.
@@ -135,9 +141,10 @@ def _rank_before(steps: Sequence[Stage], best: int | None, source: int) -> int |
 
 
 def _ended(best: int | None, before: Sequence[Stage], source: int, depth: int) -> str:
-    """Whether fusion moved a source below a depth, or no ranking had it above."""
-    fused = any(step.layer == FUSION and source in step.ranks for step in before)
-    return FUSION if fused and (best is None or best <= depth) else CUT_OFF
+    """Who moved a source below a depth: the step behind the last ranking that had it above; none had: the cut-off."""
+    ranks = [best, *(step.ranks.get(source) for step in before)]  # the lanes, then each step: one place further on
+    above = [place for place, rank in enumerate(ranks) if rank is not None and rank <= depth]
+    return before[above[-1]].layer if above else CUT_OFF
 
 
 def pool_ranks(stages: Mapping[str, Mapping[str, Any]]) -> dict[int, int]:

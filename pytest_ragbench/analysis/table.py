@@ -27,6 +27,9 @@ _TELLING = frozenset({"gate", "walk", "route"})
 
 _NAN = float("nan")
 
+_SOURCES = 1 << 12
+"""More gold sources than a question has: a bit mask of what a damaged record may say would fill the memory."""
+
 _PLACE = itemgetter("id", "file", "pages", "heading")
 
 _BATCH = 32
@@ -181,6 +184,8 @@ def _satisfied(matched: Iterable[Mapping[str, Any]]) -> int:
     mask = 0
     for ranked in matched:
         for source in ranked["matches"]:
+            if source >= _SOURCES:
+                raise ValueError(f"a chunk is said to match gold source {source}")
             mask |= 1 << source
     return mask
 

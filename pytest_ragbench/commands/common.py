@@ -1,4 +1,4 @@
-"""What the commands share: exit statuses, the project they stand in, the run that they name, the width of a table."""
+"""What the commands share: exit statuses, the project they stand in, the runs that they name, how a report is shown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pytest_ragbench.errors import UsageError
 
 if TYPE_CHECKING:
     from pytest_ragbench.authoring.project import Project
+    from pytest_ragbench.reports.model import Report
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse gives it no other name
 
@@ -31,13 +32,23 @@ def path_of(typed: Path | None, name: str, project: Project) -> Path:
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """The argument RUN, and where its id is looked up."""
-    parser.add_argument("run_name", metavar="RUN", help="`last`, a run id, or the path of a record")
+    parser.add_argument("run_name", type=run_name, metavar="RUN", help="`last`, a run id, or the path of a record")
     add_runs_dir(parser)
+
+
+def run_name(text: str) -> str:
+    """What was typed for a record; an empty text, as an unset variable of a shell gives it, would be this folder."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(
+            "an empty text names no record; write `last`, a run id, or the path of a record"
+        )
+    return text
 
 
 def add_run_or_last(parser: argparse.ArgumentParser) -> None:
     """The argument RUN, or `--last` in place of it, and where its id is looked up; `run_or_last` reads them."""
-    parser.add_argument("run_name", metavar="RUN", nargs="?", help="`last`, a run id, or the path of a record")
+    told = "`last`, a run id, or the path of a record"
+    parser.add_argument("run_name", type=run_name, metavar="RUN", nargs="?", help=told)
     parser.add_argument("--last", action="store_true", help="the latest run")
     add_runs_dir(parser)
 
@@ -83,6 +94,9 @@ def terminal_width() -> int:
     return shutil.get_terminal_size((100, 24)).columns
 
 
-def plural(count: int, name: str) -> str:
-    """`1 question`, `2 questions`."""
-    return f"{count} {name}{'' if count == 1 else 's'}"
+def on_terminal(report: Report) -> str:
+    """A report as this terminal can show it."""
+    from pytest_ragbench.reports.commands import printable
+    from pytest_ragbench.reports.terminal import render_terminal
+
+    return printable(render_terminal(report, terminal_width()))

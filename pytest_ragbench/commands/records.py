@@ -1,15 +1,25 @@
-"""Commands that read records of runs and judge nothing: `show`, `report`, `compare`, `merge`, `export`."""
+"""Commands that show a record, join several, or write one for other tools: `show`, `report`, `merge`, `export`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ragbench.commands.common import OK, add_run, add_run_or_last, run_or_last, runs_dir_of, terminal_width
+from pytest_ragbench.commands.common import (
+    OK,
+    add_run,
+    add_run_or_last,
+    add_runs_dir,
+    run_name,
+    run_or_last,
+    runs_dir_of,
+    terminal_width,
+)
 from pytest_ragbench.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from pytest_ragbench.commands.common import Subparsers
 
@@ -76,47 +86,95 @@ def _report(args: argparse.Namespace) -> int:
     return OK
 
 
-def add_compare(subparsers: Subparsers) -> None:
-    """`ragbench compare RUN RUN... [--config A=B] [--json | --markdown]`."""
-    from pytest_ragbench.runs.command import declare_compare
-
-    declare_compare(subparsers).set_defaults(run=_compare)
-
-
-def _compare(args: argparse.Namespace) -> int:
-    from pytest_ragbench.runs.command import compare
-
-    form = "json" if args.json else "markdown" if args.markdown else "terminal"
-    width = terminal_width()
-    runs_dir = runs_dir_of(args)
-    print(compare(args.run_names, runs_dir, args.config, form=form, width=width), end="")
-    return OK
-
-
 def add_merge(subparsers: Subparsers) -> None:
     """`ragbench merge RUN RUN... [--to DIR]`."""
-    from pytest_ragbench.runs.command import declare_merge
-
-    declare_merge(subparsers).set_defaults(run=_merge)
+    parser = subparsers.add_parser(
+        "merge",
+        help="join the shards of one run into one record",
+        description="Join the records of pytest --rag-shard=1/N to N/N into the record of the whole run.",
+    )
+    parser.add_argument(
+        "run_names", nargs="+", type=run_name, metavar="RUN", help="the record of each shard, in any order"
+    )
+    parser.add_argument(
+        "--to", type=Path, metavar="DIR", help="where the new record goes (default: where run ids are looked up)"
+    )
+    add_runs_dir(parser)
+    parser.set_defaults(run=_merge)
 
 
 def _merge(args: argparse.Namespace) -> int:
-    from pytest_ragbench.runs.command import merge
+    from pytest_ragbench.records.record import find_run
+    from pytest_ragbench.reports.text import plural
+    from pytest_ragbench.runs.merging import merge
 
-    print(merge(args.run_names, runs_dir_of(args), args.to), end="")
+    runs_dir = runs_dir_of(args)
+    shards = [find_run(name, runs_dir) for name in args.run_names]
+    record = merge(shards, args.to or runs_dir)
+    rows = plural(sum(1 for _ in record.rows()), "row")
+    configurations = plural(len(record.run["configurations"]), "configuration")
+    print(f"{rows} of {plural(len(shards), 'shard')}, {configurations}")
+    print(f"record: {record.folder}")
     return OK
 
 
 def add_export(subparsers: Subparsers) -> None:
     """`ragbench export RUN [--trec DIR] [--csv FILE] [--parquet FILE]`."""
-    from pytest_ragbench.runs.command import declare_export
-
-    declare_export(subparsers).set_defaults(run=_export)
+    parser = subparsers.add_parser(
+        "export",
+        help="write a run's rows for other tools",
+        description="Write a run as TREC files, CSV or Parquet. Rows of the sealed test split are named as such.",
+    )
+    add_run(parser)
+    parser.add_argument(
+        "--trec", type=Path, metavar="DIR", help="rankings and judgments by document, for trec_eval; a new folder"
+    )
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="one line a question and configuration")
+    parser.add_argument("--parquet", type=Path, metavar="FILE", help="the same as Parquet; needs pyarrow")
+    parser.set_defaults(run=_export)
 
 
 def _export(args: argparse.Namespace) -> int:
-    from pytest_ragbench.runs.command import export
+    from pytest_ragbench.records.record import find_run
+    from pytest_ragbench.reports.commands import as_written
+    from pytest_ragbench.runs.tabular import write_csv, write_parquet
+    from pytest_ragbench.runs.trec import write_trec
 
-    runs_dir = runs_dir_of(args)
-    print(export(args.run_name, runs_dir, trec=args.trec, csv=args.csv, parquet=args.parquet), end="")
+    _check_targets(args)
+    writers: tuple[tuple[Callable[..., str], Path | None], ...] = (
+        (write_trec, args.trec),
+        (write_csv, args.csv),
+        (write_parquet, args.parquet),
+    )
+    record = find_run(args.run_name, runs_dir_of(args))
+    for write, path in writers:
+        if path is not None:
+            with as_written(record):
+                print(write(record, path), flush=True)  # what is written is told, whatever becomes of the next
+    for words in record.missing:
+        print(f"note: {words}")
     return OK
+
+
+def _check_targets(args: argparse.Namespace) -> None:
+    """Refuse what cannot be written before anything is: the half that was would stand in the way of the next attempt.
+
+    Raises:
+        UsageError: Nothing is asked for, two forms are to be one file, a target is taken, or pyarrow is not installed.
+    """
+    from pytest_ragbench.runs.tabular import check_file, pyarrow_modules
+    from pytest_ragbench.runs.trec import check_folder
+
+    named = {"--trec": args.trec, "--csv": args.csv, "--parquet": args.parquet}
+    places = {flag: path.absolute() for flag, path in named.items() if path is not None}
+    if not places:
+        raise UsageError("say what to write: --trec DIR, --csv FILE or --parquet FILE")
+    if len(set(places.values())) < len(places):
+        raise UsageError(f"{', '.join(places)} name one place; give each form its own")
+    for path in (args.csv, args.parquet):
+        if path is not None and path.absolute().parent != places.get("--trec"):  # that folder is made first
+            check_file(path)
+    if args.parquet is not None:
+        pyarrow_modules()
+    if args.trec is not None:
+        check_folder(args.trec)

@@ -10,7 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ragbench.commands.common import FOUND, OK, path_of, plural, project_here
+from pytest_ragbench.commands.common import FOUND, OK, path_of, project_here
+from pytest_ragbench.reports.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

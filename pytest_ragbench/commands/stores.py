@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ragbench.commands.common import FOUND, OK, plural
+from pytest_ragbench.commands.common import FOUND, OK
 from pytest_ragbench.errors import UsageError
+from pytest_ragbench.reports.text import plural
 
 if TYPE_CHECKING:
     import argparse

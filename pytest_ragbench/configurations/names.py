@@ -22,7 +22,7 @@ def marker_name(name: str) -> str:
 def check_name(name: str) -> str | None:
     """A complaint about the name of a configuration or an experiment, or None."""
     if not _NAME.fullmatch(name):
-        return "bad name: one `-` at most, a letter or a digit, then letters, digits, `_`, `.`, `:`, `+` and `-`"
+        return "bad name: one `-` at most, a letter or a digit, then ASCII letters, digits, `_`, `.`, `:`, `+` and `-`"
     if name in _OPERATORS:
         return f"bad name: `{name}` is a word of `-m` expressions"
     return None
@@ -31,7 +31,7 @@ def check_name(name: str) -> str | None:
 def check_factor_name(name: str) -> str | None:
     """A complaint about the name of a factor, or None; arms such as `F:sparse+dense` are made of these names."""
     if not _FACTOR.fullmatch(name):
-        return "bad name: letters, digits, `_`, `.` and `-`, the first a letter or a digit (`+` and `:` join factors)"
+        return "bad name: ASCII letters, digits, `_`, `.` and `-`, a letter or digit first (`+` and `:` join factors)"
     if name == "none":
         return "bad name: `F:none` is the arm without factors"
     return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ragbench.errors import RagbenchError, UsageError
 from pytest_ragbench.metrics.catalogue import METRICS_VERSION
-from pytest_ragbench.records.record import RunRecord, find_run
+from pytest_ragbench.records.record import RunRecord, find_run, newest
 from pytest_ragbench.reports.between import build_between
 from pytest_ragbench.reports.commands import printable
 from pytest_ragbench.reports.terminal import render_terminal
@@ -15,9 +15,12 @@ from pytest_ragbench.runs.comparable import Asked, asked_by, obstacles, unfit
 from pytest_ragbench.runs.comparing import compare_runs
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_ragbench.harness.bench import Bench
 
 THIS_RUN = "this run"
+LAST = "last"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +47,26 @@ def earlier_run(bench: Bench, *, typed: bool) -> Earlier | None:
     if name is None:
         return None
     try:
-        record = find_run(name, bench.settings.runs_dir)
+        record = _named(name, bench.settings.runs_dir)
         _check(bench, record)
     except RagbenchError as error:
         if typed:
             raise UsageError(f"--rag-compare={name}: {error}") from error
         return Earlier(None, str(error))
     return Earlier(record)
+
+
+def _named(name: str, runs_dir: Path) -> RunRecord:
+    """The record of a name; `last` is the latest that can be compared, so that a run of one question bars no other.
+
+    Raises:
+        RecordError: There is none.
+    """
+    if name == LAST:
+        whole = next((record for record in newest(runs_dir) if unfit(record) is None), None)
+        if whole is not None:
+            return whole
+    return find_run(name, runs_dir)
 
 
 def _check(bench: Bench, record: RunRecord) -> None:

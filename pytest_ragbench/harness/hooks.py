@@ -41,8 +41,7 @@ class BenchHooks:
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Begin the record before fixtures are set up; not first of all, since a mark may skip the item."""
-        if self._session.measurer is not None and (cell := cell_of(item)) is not None:
-            self._session.begin(cell)
+        self._session.set_up(item)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

@@ -55,10 +55,12 @@ class Recorder:
         self._finished: Collection[Key] = ()
         self._owners: dict[Key, str] = {}
         self._from: dict[Key, str] = {}
+        self._measured: set[Key] = set()
         self._table = RowTable(metric_names(bench.settings.k))
         self._writer: RunWriter | None = None
         self._reason: str | None = None
         self._described = False
+        self._worth_keeping = False
         self._resumed: RunRecord | None = None
         self.record: RunRecord | None = None
         self.problem: str | None = None
@@ -107,7 +109,7 @@ class Recorder:
             raise
         if resumed is not None:
             wanted = {cell.key for cell in self._bench.planned_cells}
-            writer.resume_from(resumed, wanted=wanted, seen=self._table.add)
+            self._measured |= writer.resume_from(resumed, wanted=wanted, seen=self._table.add)
 
     def _bootstrap(self, look: int | None) -> dict[str, Any]:
         """How differences are judged; a look at the test split gets its share of the level where the project asks."""
@@ -138,6 +140,7 @@ class Recorder:
                 questions_digest=self._bench.questions.digest,
                 budget=self._bench.settings.test_looks,
             )
+            self._worth_keeping = True
             claim = Claim(count=entry.index, last_hash=entry.hash)  # another run may have opened it since
             writer.update(bootstrap=self._bootstrap(entry.index))
         else:
@@ -198,7 +201,9 @@ class Recorder:
     def _add(self, key: Key, row: Mapping[str, Any], text: str, chunks: Collection[str] = ()) -> None:
         if self._writer is None:
             return
+        self._worth_keeping = True
         self._writer.add(text, chunks, key=key)
+        self._measured.add(key)
         self._table.add(row)
 
     def _describe(self, pipeline: dict[str, Any] | None, warm_up: list[str]) -> None:
@@ -232,7 +237,13 @@ class Recorder:
         self._reason = self._reason or told
 
     def finish(self, session: pytest.Session, exitstatus: int) -> int:
-        """Write summary and report, and say with which exit status the session ends."""
+        """Write summary and report, and say with which exit status the session ends.
+
+        One that was refused before it had a row of its own leaves no record, unless the ledger names it.
+        """
+        if self._writer is not None and exitstatus == pytest.ExitCode.USAGE_ERROR and not self._worth_keeping:
+            self._writer.discard()
+            return exitstatus
         if self._writer is None:
             self.nothing_left = bool(self._finished) and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
             return self._without_record(exitstatus)
@@ -284,7 +295,7 @@ class Recorder:
             raise RagbenchError("no record was begun")
         planned = {cell.key for cell in bench.planned_cells}
         selected = {cell.key for cell in self._cells.values()} | set(self._finished)
-        complete = writer.rows_kept >= len(planned)
+        complete = planned <= self._measured  # rows of other cells stand for none of them
         plan = Plan(
             questions=bench.planned,
             configurations=bench.configurations,

@@ -80,6 +80,7 @@ class BenchSession:
         self.finished: frozenset[Key] = frozenset()
         self.earlier: Earlier | None = None
         self._llm: Seam | None = None
+        self._item: pytest.Item | None = None
         self._parametrized = False
         self._sealed = False
         try:
@@ -179,6 +180,16 @@ class BenchSession:
             self.config.workeroutput[REFUSAL] = text  # type: ignore[attr-defined]
         pytest.exit(text, returncode=int(pytest.ExitCode.USAGE_ERROR))
 
+    def set_up(self, item: pytest.Item) -> None:
+        """Before the fixtures of an item: remember whose they are, and begin the record for a cell.
+
+        Raises:
+            pytest.exit.Exception: As `begin`.
+        """
+        self._item = item
+        if self.measurer is not None and (cell := cell_of(item)) is not None:
+            self.begin(cell)
+
     def begin(self, cell: Cell) -> None:
         """Before anything of a cell runs here: hold it against the seal, and see that a record has begun.
 
@@ -200,20 +211,21 @@ class BenchSession:
         parameters: list[Any] = [] if self.refusal or self.bench is None else self.bench.parameters
         metafunc.parametrize("rag_row", parameters, indirect=True)
 
-    def measure(self, request: pytest.FixtureRequest, pipeline: Any) -> RagRow:
-        """Measure the cell of an item.
+    def measure(self, pipeline: Any) -> RagRow:
+        """Measure the cell of the item that is being set up.
 
         Raises:
             pytest.exit.Exception: The pipeline refuses a configuration: the session ends with exit status 4.
         """
-        cell = cell_of(request.node)
-        if cell is None or self.measurer is None:
+        item = self._item
+        cell = None if item is None else cell_of(item)
+        if item is None or cell is None or self.measurer is None:
             raise pytest.UsageError(
                 "rag_row is for tests that name it as an argument; it is parametrized at collection"
             )
         self.begin(cell)
         try:
-            return self.measurer.row(request.node, cell, pipeline)
+            return self.measurer.row(item, cell, pipeline)
         except UsageError as error:
             self.refuse(str(error))
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 Split = Literal["dev", "test"]
 Tier = Literal["T1", "T2", "T3", "T4"]
+Author = Literal["draft", "owner"]
 Status = Literal["draft", "verified", "edited", "rejected"]
 Strategy = Literal["fact", "explain", "prerequisites", "compare", "synthesis", "procedure", "history"]
 
@@ -46,7 +47,7 @@ class GoldSource:
 class Provenance:
     """Who wrote a question and who looked at it."""
 
-    author: Literal["draft", "owner"] = "owner"
+    author: Author = "owner"
     status: Status = "draft"
     reviewed_at: str | None = None
     drafted_by: str | None = None

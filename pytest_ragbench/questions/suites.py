@@ -68,7 +68,7 @@ RESERVED_MARKERS = frozenset(
 def check_suite(name: str) -> str | None:
     """A complaint about a suite's name, or None. A suite is a marker, so it keeps to what `-m` can say."""
     if not MARKER.fullmatch(name):
-        return "a suite is a marker: letters, digits, `_`, `.`, `+` and `-`, the first a letter or a digit"
+        return "a suite is a marker: ASCII letters, digits, `_`, `.`, `+` and `-`, the first a letter or a digit"
     if name in RESERVED_MARKERS:
         return "this name is taken by a tier, a marker of pytest or of the bench, or a word of `-m`"
     return None

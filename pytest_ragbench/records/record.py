@@ -107,6 +107,16 @@ class RunRecord:
         lines = self._lines("per_query.jsonl", skip=b'"error":null')
         return (row for _, row in lines if row.get("error") is not None)
 
+    def check_rows(self, told: int) -> None:
+        """Note it in `missing` when the file has not as many whole rows as its summary tells of."""
+        path = self.folder / "per_query.jsonl"
+        if not path.is_file():
+            return
+        with reading(path), path.open("rb") as file:
+            lines = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+        if lines != told:
+            self._note(f"per_query.jsonl has {lines:,} whole rows and summary.json tells of {told:,}")
+
     def chunks(self) -> Iterator[dict[str, Any]]:
         """The chunk table: `id`, `file`, `pages`, `heading`, `text`.
 
@@ -119,17 +129,20 @@ class RunRecord:
         """The planned questions, by id.
 
         Raises:
-            RecordError: A line is no question.
+            RecordError: A line is no question, or one that stands there already.
         """
-        found: list[Question] = []
+        found: dict[str, Question] = {}
         for number, mapping in self._lines("questions.jsonl"):
+            place = f"{self.folder / 'questions.jsonl'}:{number}"
             try:
-                found.append(from_mapping(mapping))
-            except (KeyError, TypeError, ValueError) as error:
+                question = from_mapping(mapping)
+            except ValueError as error:
                 raise RecordError(
-                    f"{self.folder / 'questions.jsonl'}:{number}: this is no question ({error})"
+                    f"{place}: this is no question ({error}); the file was edited after the run"
                 ) from error
-        return tuple(found)
+            if found.setdefault(question.id, question) is not question:
+                raise RecordError(f"{place}: {question.id} stands here again; the file was edited after the run")
+        return tuple(found.values())
 
     def _lines(self, name: str, *, skip: bytes | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
         path = self.folder / name
@@ -138,7 +151,7 @@ class RunRecord:
             return
         with reading(path), path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                if (skip is not None and skip in line) or not line.strip():
+                if (skip is not None and skip in line and line.endswith(b"\n")) or not line.strip():
                     continue
                 try:
                     yield number, parse_object(_decoded(line, path, number), str(path), number)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_ragbench.errors import RecordError
+from pytest_ragbench.statistics.spending import MOST_RESAMPLES
 
 SCHEMA_VERSION = 2
 """Of `run.json`, and with it of the rows and chunks beside it: 1 kept the chunks of every stage."""
@@ -52,10 +53,10 @@ class ExperimentModel(_Strict):
 class BootstrapModel(_Strict):
     """How the intervals were resampled; `look` where the level is what alpha spending leaves for that look."""
 
-    seed: int
-    resamples: int
-    confidence: float
-    cluster: str
+    seed: int = Field(ge=0)
+    resamples: int = Field(ge=2, le=MOST_RESAMPLES)
+    confidence: float = Field(gt=0.0, lt=1.0)
+    cluster: Literal["file", "none"]
     look: int | None = Field(default=None, ge=1)
 
 

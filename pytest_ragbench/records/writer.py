@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -179,6 +180,12 @@ class RunWriter:
         write_object(self.folder / "run.json", final)
         self.run = final
         return record
+
+    def discard(self) -> None:
+        """Take the whole record away, as if it had never been begun: nothing in it is worth a reader's time."""
+        self._rows.close()
+        self._chunks.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _new_folder(runs_dir: Path, name: str) -> Path:

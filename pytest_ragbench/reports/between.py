@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench import canonical
+from pytest_ragbench.reports.between_words import (
+    PAIRS_SHOWN,
+    VERDICT_WORDS,
+    few,
+    listed,
+    main_metric,
+    moved,
+    pair_name,
+    sentences,
+)
 from pytest_ragbench.reports.model import (
     Block,
     Bullets,
@@ -17,15 +29,12 @@ from pytest_ragbench.reports.model import (
     Sentences,
     Table,
 )
-from pytest_ragbench.reports.text import cell_text, cut, plural, probability, signed
+from pytest_ragbench.reports.text import cut, plural, signed
 from pytest_ragbench.reports.view import difference
 from pytest_ragbench.statistics.verdicts import WORDS, level_of, meanings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-PAIRS_SHOWN = 12
-"""Sentences, and tables of changed questions."""
 
 ROWS_SHOWN = 60
 CHANGED_SHOWN = 10
@@ -35,8 +44,21 @@ FEW_PAIRS = 3
 """Up to so many, the changed questions stand in the summary of a session."""
 
 VALUE_CHARACTERS = 40
+BEFORE_PARTING = 8
+DIGEST_CHARACTERS = 12
 
-_WORDS: Mapping[str, str] = {str(verdict): words for verdict, words in WORDS.items()}
+OF_A_RUN = ("commit", "index", "pipeline", "configurations", "versions")
+"""What a record tells of its run, where it is known."""
+
+NOT_KNOWN = "not known"
+"""In place of a value that a record does not have."""
+
+NOT_SET = "not set"
+"""In place of an override that a configuration does not have."""
+
+_DIGEST = re.compile(r"[0-9a-f]{32,}")
+"""A commit or a digest: its beginning tells it apart, and the whole tells no more."""
+
 _NUMBERS = ("before", "after", "difference", "won", "lost", "tied")
 _TESTS = (Column("p sign-flip"), Column("p Holm"), Column("p McNemar"), Column("detectable"), Column("n"))
 
@@ -50,10 +72,10 @@ def build_between(found: Mapping[str, Any]) -> Report:
     sections = [
         _compared(found),
         *_differing(found),
-        Section("In words", (Bullets(tuple(_sentences(found))),)),
+        Section("In words", (Bullets(tuple(sentences(found))),)),
         *_table(found),
         *_by_suite(found),
-        *(_changed(found, pair) for pair in _moved(found)[:PAIRS_SHOWN]),
+        *(_changed(found, pair) for pair in moved(found)[:PAIRS_SHOWN]),
     ]
     return Report(f"Comparison with {found['runs'][0]['run_id']}", tuple(sections))
 
@@ -71,12 +93,18 @@ def _compared(found: Mapping[str, Any]) -> Section:
             f"{plural(found['sealed'], 'question')} of the sealed test split, marked (sealed) below: this reads what "
             f"was measured and is no look; the split was opened {plural(looks, 'time')}."
         )
-    errored = [(pair, sum(pair["errored"])) for pair in found["comparisons"] if sum(pair["errored"])]
-    bullets.extend(
-        f"{_name(found, pair)}: {plural(count, 'failed search', 'failed searches')}, out of the pairs."
-        for pair, count in errored
-    )
+    if any(run["run_id"] == old["run_id"] for run in new):
+        bullets.append("Old and new are one and the same record, which cannot differ from itself.")
+    bullets.extend(_failed(found, pair) for pair in found["comparisons"] if any(pair["errored"]))
     return Section("What is compared", (Bullets(tuple(bullets)),))
+
+
+def _failed(found: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
+    """Which questions are no pairs, and in which run their search failed."""
+    sides = zip((pair["against"], pair["run"]), pair["failed"], strict=True)
+    where = ", ".join(f"{few(ids)} in {run}" for run, ids in sides if ids)
+    count = plural(found["questions"] - pair["answered"], "question")
+    return f"{pair_name(found, pair)}: {count} of {found['questions']:,} not compared, the search failed: {where}."
 
 
 def _run(run: Mapping[str, Any]) -> str:
@@ -88,89 +116,64 @@ def _run(run: Mapping[str, Any]) -> str:
 def _differing(found: Mapping[str, Any]) -> Iterator[Section]:
     """What else was not alike in the runs: the candidates for a cause."""
     blocks: list[Block] = []
-    if found["differences"]:
+    rows = [(row["what"], *_values(row["values"], NOT_KNOWN)) for row in found["differences"] if row["said"] is None]
+    if rows:
         columns = (Column("what", numeric=False), *(Column(run["run_id"], numeric=False) for run in found["runs"]))
-        rows = [(row["what"], *map(_value, row["values"])) for row in found["differences"]]
         blocks.append(Table(columns, tuple(rows)))
     overrides = [
-        (_name(found, pair), key, _value(old), _value(new))
+        (pair_name(found, pair), key, *_values(values, NOT_SET))
         for pair in found["comparisons"]
-        for key, (old, new) in pair["overrides"].items()
+        for key, values in pair["overrides"].items()
     ]
     if overrides:
         columns = tuple(Column(title, numeric=False) for title in ("configuration", "override", "old", "new"))
         blocks.append(Table(columns, tuple(overrides), keys=2))
+    if said := [f"{row['what']}: {row['said']}." for row in found["differences"] if row["said"] is not None]:
+        blocks.append(Bullets(tuple(said)))
     if any(run["git"]["dirty"] for run in found["runs"]):
         blocks.append(Sentences("A run with changes measured a working tree that its commit alone does not tell."))
     elif not blocks:
+        told = [name for name in OF_A_RUN if name not in found["unknown"]]
+        blocks.append(Sentences(f"Nothing that the records tell: {listed(told)} agree."))
+    if found["unknown"]:
         blocks.append(
-            Sentences("Nothing that the records tell: commit, index, pipeline, configurations and versions agree.")
+            Sentences(f"No record tells its {listed(found['unknown'], 'or')}: there may be a difference unseen.")
         )
     yield Section("What differs", tuple(blocks))
 
 
+def _values(values: Sequence[Any], absent: str) -> list[str]:
+    """Values side by side; of long ones what begins shortly before they part, so that no two look alike."""
+    texts = [absent if value is None else _value(value) for value in values]
+    if all(len(text) <= VALUE_CHARACTERS for text in texts):
+        return texts
+    start = max(0, len(_shared([text for text in texts if text != absent])) - BEFORE_PARTING)
+    return [
+        text if text == absent else cut(f"{'…' if start else ''}{text[start:]}", VALUE_CHARACTERS) for text in texts
+    ]
+
+
+def _shared(texts: list[str]) -> str:
+    """What all of them begin with."""
+    return commonprefix(texts)  # noqa: RUF071 - character by character is what is meant
+
+
 def _value(value: Any) -> str:
-    if value is None:
-        return "not known"
-    return cut(value if isinstance(value, str) else canonical.dumps(value), VALUE_CHARACTERS)
-
-
-def _main(found: Mapping[str, Any]) -> str:
-    return f"ndcg@{found['k']}"
-
-
-def _name(found: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
-    """A pair as a row calls it: with the old configuration where it has another name, and its run among several."""
-    name = str(pair["configuration"])
-    if pair["other"] != name:
-        name = f"{name} (old: {pair['other']})"
-    return f"{name} in {pair['run']}" if len(found["runs"]) > 2 else name
-
-
-def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
-    pairs = found["comparisons"]
-    main, level = _main(found), level_of(found["bootstrap"]["confidence"])
-    if len(pairs) > PAIRS_SHOWN:  # those that say something first
-        pairs = sorted(pairs, key=lambda pair: pair["metrics"][main]["verdict"] != "real")
-    for pair in pairs[:PAIRS_SHOWN]:
-        yield _sentence(_name(found, pair), pair, main, level)
-    if len(pairs) > PAIRS_SHOWN:
-        yield f"{len(pairs) - PAIRS_SHOWN:,} more pairs stand below and in the output of --json."
-
-
-def _sentence(name: str, pair: Mapping[str, Any], main: str, level: float) -> str:
-    entry = pair["metrics"][main]
-    if entry["delta"] is None:
-        return f"{name}: no question was scored in both runs."
-    if pair["same_rankings"]:
-        return f"{name} ranked exactly as in {pair['against']} on every question."
-    numbers = (
-        f"{main} {entry['before']:.3f} to {entry['after']:.3f}, {cell_text(difference(entry))}; "
-        f"{entry['won']:,} won, {entry['lost']:,} lost, {entry['tied']:,} tied"
-    )
-    if entry["verdict"] == "real":
-        held = entry["p_holm"] is None or entry["p_holm"] <= level
-        better = "better" if entry["delta"] > 0 else "worse"
-        said = f"is {better}" if held else f"seems to be {better} (not once adjusted)"
-        return f"{name} {said}: {numbers}; p {probability(entry['p_sign_flip'])}."
-    mde = f"; a difference below {entry['mde']:.3f} may go unseen" if entry["mde"] is not None else ""
-    return f"{name}, {_WORDS[entry['verdict']]}: {numbers}{mde}."
-
-
-def _moved(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The pairs that did not rank alike; of the others the sentence says all there is."""
-    return [pair for pair in found["comparisons"] if not pair["same_rankings"]]
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = value if isinstance(value, str) else canonical.dumps(value)
+    return text[:DIGEST_CHARACTERS] if _DIGEST.fullmatch(text) else text
 
 
 def _table(found: Mapping[str, Any]) -> Iterator[Section]:
-    pairs = _moved(found)
+    pairs = moved(found)
     if not pairs:
         return
-    metrics = [_main(found), f"recall@{found['k']}", f"complete@{found['k']}", *_hits(found)]
+    metrics = [main_metric(found), f"recall@{found['k']}", f"complete@{found['k']}", *_hits(found)]
     if len(pairs) * len(metrics) > ROWS_SHOWN:
         metrics = metrics[:1]
     shown = pairs[:ROWS_SHOWN]
-    rows = [_row(_name(found, pair), metric, pair["metrics"][metric]) for pair in shown for metric in metrics]
+    rows = [_row(pair_name(found, pair), metric, pair["metrics"][metric]) for pair in shown for metric in metrics]
     leading = (Column("configuration", numeric=False), Column("metric", numeric=False))
     columns = (*leading, *map(Column, _NUMBERS), Column("verdict", numeric=False), *_TESTS)
     blocks: list[Block] = [Sentences(_family(found)), Table(columns, tuple(rows), keys=2)]
@@ -187,7 +190,10 @@ def _hits(found: Mapping[str, Any]) -> list[str]:
 
 
 def _family(found: Mapping[str, Any]) -> str:
-    bootstrap, count = found["bootstrap"], len(found["comparisons"])
+    bootstrap, main = found["bootstrap"], main_metric(found)
+    count = sum(
+        pair["metrics"][main]["n"] > 0 for pair in found["comparisons"]
+    )  # a pair that shares none tests nothing
     drawn = (
         "clusters (the file of a question's first required source)" if bootstrap["cluster"] == "file" else "questions"
     )
@@ -208,7 +214,7 @@ def _row(name: str, metric: str, entry: Mapping[str, Any]) -> tuple[Cell, ...]:
         *(_number(entry[key]) for key in ("before", "after")),
         difference(entry),
         *(entry[key] for key in ("won", "lost", "tied")),
-        _WORDS[entry["verdict"]],
+        VERDICT_WORDS[entry["verdict"]],
         *(_probability(entry[key]) for key in ("p_sign_flip", "p_holm", "p_mcnemar")),
         _number(entry["mde"]) if entry["verdict"] != "real" else None,
         entry["n"],
@@ -225,15 +231,16 @@ def _probability(value: float | None) -> Cell:
 
 def _by_suite(found: Mapping[str, Any]) -> Iterator[Section]:
     """The main metric's difference suite by suite: where a change comes from."""
-    pairs = _moved(found)[:PAIRS_SHOWN]
+    pairs = moved(found)[:PAIRS_SHOWN]
     rows = [
         (
-            _name(found, pair),
+            pair_name(found, pair),
             f"{suite} (diag)" if entry["diag"] else suite,
             *(_number(entry[key]) for key in ("before", "after")),
             difference(entry),
             *(entry[key] for key in ("won", "lost", "tied")),
-            _WORDS[entry["verdict"]],
+            VERDICT_WORDS[entry["verdict"]],
+            *(_probability(entry[key]) for key in ("p_sign_flip", "p_holm")),
             entry["n"],
         )
         for pair in pairs
@@ -243,21 +250,32 @@ def _by_suite(found: Mapping[str, Any]) -> Iterator[Section]:
     if not rows:
         return
     leading = (Column("configuration", numeric=False), Column("suite", numeric=False))
-    columns = (*leading, *map(Column, _NUMBERS), Column("verdict", numeric=False), Column("n"))
-    blocks: list[Block] = [Table(columns, tuple(rows), keys=2)]
+    columns = (*leading, *map(Column, _NUMBERS), Column("verdict", numeric=False), *_TESTS[:2], Column("n"))
+    blocks: list[Block] = [*_suites_tested(found, pairs), Table(columns, tuple(rows), keys=2)]
     if len(rows) < sum(len(pair["by_suite"]) for pair in pairs):
         blocks.append(Sentences("In a suite that is not shown every question scored as before."))
     if any(entry["diag"] for pair in pairs for entry in pair["by_suite"].values()):
         blocks.append(Sentences("diag: fewer than 30 scored questions, a diagnostic and not a result."))
-    yield Section(f"By suite: {_main(found)}", tuple(blocks), detail=len(pairs) > FEW_PAIRS)
+    yield Section(f"By suite: {main_metric(found)}", tuple(blocks), detail=len(pairs) > FEW_PAIRS)
+
+
+def _suites_tested(found: Mapping[str, Any], pairs: Sequence[Mapping[str, Any]]) -> Iterator[Sentences]:
+    """How many chances for a difference that is none the suites are, where there is more than one."""
+    most = max(len(pair["by_suite"]) for pair in pairs)
+    if most > 1:
+        chance = most * level_of(found["bootstrap"]["confidence"])
+        yield Sentences(
+            f"{most} suites: about {chance:.2g} would look real by chance alone, so p Holm, over the suites of a pair, "
+            "is beside p."
+        )
 
 
 def _changed(found: Mapping[str, Any], pair: Mapping[str, Any]) -> Section:
     changed: Sequence[Mapping[str, Any]] = pair["changed"]
-    title = f"Questions that changed most: {_name(found, pair)}"
+    title = f"Questions that changed most: {pair_name(found, pair)}"
     detail = len(found["comparisons"]) > FEW_PAIRS
     if not changed:
-        return Section(title, (Sentences(f"None changed in {_main(found)}."),), detail=detail)
+        return Section(title, (Sentences(f"None changed in {main_metric(found)}."),), detail=detail)
     columns = (
         Column("question", numeric=False),
         Column("suite", numeric=False),
@@ -278,5 +296,5 @@ def _changed(found: Mapping[str, Any], pair: Mapping[str, Any]) -> Section:
         for row in changed[:CHANGED_SHOWN]
     ]
     more = f"; {len(changed) - CHANGED_SHOWN:,} more in the output of --json" if len(changed) > CHANGED_SHOWN else ""
-    sentence = f"{plural(len(changed), 'question')} changed in {_main(found)}{more}."
+    sentence = f"{plural(len(changed), 'question')} changed in {main_metric(found)}{more}."
     return Section(title, (Sentences(sentence), Table(columns, tuple(rows))), detail=detail)

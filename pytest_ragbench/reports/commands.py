@@ -88,7 +88,7 @@ def as_written(record: RunRecord) -> Iterator[None]:
     """
     try:
         yield
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise RecordError(
             f"{record.folder}: a file of this record is not what a run writes ({type(error).__name__}: {error}); "
             "it was edited, or is of another tool"
@@ -140,6 +140,8 @@ def view_of(record: RunRecord) -> RunView:
     if record.status in {"done", "failed"}:
         rows_kept = None if summary is not None else sum(1 for _ in record.rows())
         errored = [_brief(row) for row in record.errored_rows()]
+        if summary is not None:
+            record.check_rows(_told(summary))
     else:  # several attempts at a cell may be there, and the last counts
         last: dict[CellKey, dict[str, Any] | None] = {}
         for row in record.rows():
@@ -149,6 +151,12 @@ def view_of(record: RunRecord) -> RunView:
     gate = record.gate()
     verdict = None if gate is None else from_values(gate)
     return RunView(record.run, summary, record.status, tuple(errored), tuple(record.missing), rows_kept, verdict)
+
+
+def _told(summary: Mapping[str, Any]) -> int:
+    """How many rows a summary was made from."""
+    results = (summary.get("results") or {}).values()
+    return sum(one["rows"]["scored"] + one["rows"]["errored"] + int(one.get("unanswerable") or 0) for one in results)
 
 
 def question_report(record: RunRecord, question: str, configurations: Iterable[str] = ()) -> Report:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.analysis.means import MIN_SCORED
 from pytest_ragbench.canonical import TOLERANCE
-from pytest_ragbench.reports.model import Block, Bullets, Cell, Column, Estimate, Report, Section, Sentences, Table
+from pytest_ragbench.reports.model import Bullets, Cell, Column, Estimate, Report, Section, Sentences, Table
 from pytest_ragbench.reports.text import plural
 from pytest_ragbench.statistics.verdicts import WORDS
 
@@ -25,7 +25,7 @@ _WORDS: Mapping[str, str] = {str(verdict): words for verdict, words in WORDS.ite
 
 def graduation_report(found: Mapping[str, Any]) -> Report:
     """The report of `ragbench graduate`, of what `--json` prints."""
-    sections = [_verdict(found), *_clauses(found), *_suites(found), *_missing(found)]
+    sections = [_verdict(found), _clauses(found), *_suites(found), *_missing(found)]
     if found["notes"]:
         sections.append(Section("Mind", (Bullets(tuple(f"{_upper(note)}." for note in found["notes"])),)))
     return Report(f"Graduation: {found['configuration']} against {found['against']}", tuple(sections))
@@ -36,13 +36,13 @@ def _upper(text: str) -> str:
 
 
 def _verdict(found: Mapping[str, Any]) -> Section:
-    name, deciding = found["configuration"], [clause for clause in found["clauses"] if clause["decides"]]
-    counts = {state: sum(clause["state"] == state for clause in deciding) for state in ("failed", "missing")}
+    name, clauses = found["configuration"], found["clauses"]
+    counts = {state: sum(clause["state"] == state for clause in clauses) for state in ("failed", "missing")}
     if found["graduated"]:
-        said = f"{name} graduates: all {len(deciding)} clauses are met."
+        said = f"{name} graduates: all {len(clauses)} clauses are met."
     else:
         why = [f"{plural(counts['failed'], 'clause')} failed"] if counts["failed"] else []
-        why += [f"evidence is missing for {counts['missing']}"] if counts["missing"] else []
+        why += [f"evidence is missing for {plural(counts['missing'], 'clause')}"] if counts["missing"] else []
         said = f"{name} does not graduate: {', '.join(why)}."
     digest = found["questions_digest"]
     asked = "" if digest is None else f" Question set {digest[:12]}."
@@ -53,19 +53,10 @@ def _looks(count: int) -> str:
     return f"The test split was opened {plural(count, 'time')}"
 
 
-def _clauses(found: Mapping[str, Any]) -> Iterator[Section]:
+def _clauses(found: Mapping[str, Any]) -> Section:
     columns = (Column("clause", numeric=False), Column("state", numeric=False), *_EVIDENCE)
-    deciding = [clause for clause in found["clauses"] if clause["decides"]]
-    rest = [clause for clause in found["clauses"] if not clause["decides"] and clause["evidence"]]
-    shown = (
-        ("Clauses", deciding, ""),
-        ("Also on by default", rest, "No part of the rule: the default has these already, and they change no verdict."),
-    )
-    for title, clauses, sentence in shown:
-        if clauses:
-            blocks: list[Block] = [Table(columns, tuple(_row(found, clause) for clause in clauses))]
-            words = Sentences(sentence) if sentence else Bullets(tuple(map(_said, clauses)))
-            yield Section(title, (*blocks, words))
+    table = Table(columns, tuple(_row(found, clause) for clause in found["clauses"]))
+    return Section("Clauses", (table, Bullets(tuple(map(_said, found["clauses"])))))
 
 
 def _short(clause: Mapping[str, Any]) -> str:
@@ -73,7 +64,8 @@ def _short(clause: Mapping[str, Any]) -> str:
 
 
 def _said(clause: Mapping[str, Any]) -> str:
-    return f"{_short(clause)}, {clause['state']}: {clause['asks']}. {_upper(clause['found'])}."
+    """The finding first: what the clause asks for, standing behind `failed`, would read as if it were found."""
+    return f"{_short(clause)}, {clause['state']}: {clause['found']}. {_upper(clause['asks'])}."
 
 
 def _row(found: Mapping[str, Any], clause: Mapping[str, Any]) -> tuple[Cell, ...]:
@@ -104,7 +96,11 @@ def _suites(found: Mapping[str, Any]) -> Iterator[Section]:
     rows = tuple(
         (one["suite"], one["split"], _held(one, found["tolerance"]), *_evidence(found, one)) for one in evidence
     )
-    text = f"{evidence[0]['metric']}; the tolerance is {found['tolerance']:g}. diag: fewer than {MIN_SCORED} questions."
+    text = (
+        f"{evidence[0]['metric']}; the tolerance is {found['tolerance']:g}, and the difference alone is held against "
+        "it. The verdicts are of each suite by itself, not adjusted for the number of suites, and decide nothing. "
+        f"diag: fewer than {MIN_SCORED} questions."
+    )
     yield Section("Suites", (Table(columns, rows, keys=2), Sentences(text)))
 
 

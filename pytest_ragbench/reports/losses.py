@@ -25,10 +25,10 @@ _CONFIGURATION = Column("configuration", numeric=False)
 _MEANINGS = {
     "not indexed": "the index holds no chunk that satisfies it: look at readers and chunking",
     "not in any lane": "no lane returned it: look at the lanes, the words of the question, the depth of the pools",
-    "fusion": "a lane had it high enough, and fusion (or a boost, or a walk) put it too low",
+    "fusion": "a lane, or an earlier stage, had it high enough, and fusion (or a boost, or a walk) put it too low",
     "rerank": "the reranker judged it and ranked it below k",
     "gate": "the gate removed it",
-    "cut-off": "the depth, of the rerank's pool or k, ended above it and no lane had it higher; or a limit by file",
+    "cut-off": "the depth, of the rerank's pool or k, ended above it, and nothing had it higher; or a limit by file",
     "answer": "it was in the final ranking, and the answer does not cite it",
 }
 

@@ -45,11 +45,12 @@ def _size(view: RunView) -> str:
     run = view.run
     parts = [f"Split {run['split']}"] if run.get("split") else []
     parts.extend(f"{what} {', '.join(run[what])}" for what in ("suites", "domains") if run.get(what))
-    if run.get("limit") is not None:
-        parts.append(f"limited to {plural(run['limit'], 'question')}")
+    limit = "" if run.get("limit") is None else f"limited to {run['limit']:,}"
     if view.names:
-        rows = [_planned(view.results[name]) for name in view.names]
-        parts.append(plural(max(rows), "question"))
+        questions = plural(max(_planned(view.results[name]) for name in view.names), "question")
+        parts.append(f"{questions} ({limit})" if limit else questions)
+    elif limit:
+        parts.append(f"questions {limit}")
     if run.get("questions_digest"):
         parts.append(f"question set {run['questions_digest'][:12]}")
     configurations = len(run.get("configurations") or ())
@@ -70,7 +71,7 @@ def _state(view: RunView) -> str:
     run, reason = view.run, view.run.get("reason")
     kept = "" if view.rows_kept is None else f"; {plural(view.rows_kept, 'row')} kept"
     because = f": {cut(str(reason), ERROR_CHARACTERS)}" if reason else ""
-    resume = "--rag-resume completes it" if not run.get("complete") else "every planned cell has a row"
+    resume = "every planned cell has a row" if run.get("complete") else f"--rag-resume={run['run_id']} completes it"
     if view.status == "aborted":
         return f"This run was aborted: run.json says that it runs, but its process is gone{kept}; {resume}."
     if view.status == "running":
@@ -82,7 +83,8 @@ def _state(view: RunView) -> str:
     if run.get("complete") is False:
         missing = sum((view.results[name].get("rows") or {}).get("not_run", 0) for name in view.names)
         return f"Incomplete: {plural(missing, 'planned cell')} without a row; {resume}."
-    return "Complete: every planned cell has a row."
+    lost = any("per_query.jsonl" in words for words in view.missing)
+    return "Complete when it ended; since then rows were lost." if lost else "Complete: every planned cell has a row."
 
 
 def _part(run: Mapping[str, Any]) -> str | None:

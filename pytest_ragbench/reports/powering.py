@@ -17,6 +17,7 @@ from pytest_ragbench.reports.model import (
     Sentences,
     Table,
 )
+from pytest_ragbench.reports.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,6 +46,8 @@ def power_report(found: Mapping[str, Any]) -> Report:
     clustered = found["cluster"] == "file"
     sections = [_opening(found, clustered=clustered)]
     sections += [_section(pair, entries, found["effect"], clustered=clustered) for pair, entries in pairs[:PAIRS_SHOWN]]
+    if not pairs:
+        sections.append(Section("Nothing to tell", (Sentences("The arms scored no question in common."),)))
     if len(pairs) > PAIRS_SHOWN:
         more = f"{len(pairs) - PAIRS_SHOWN:,} more pairs: --config NAME picks those of a configuration, --json has all."
         sections.append(Section("Not shown here", (Sentences(more),)))
@@ -56,8 +59,24 @@ def _opening(found: Mapping[str, Any], *, clustered: bool) -> Section:
         f"For an effect of {found['effect']:g}, at a power of 80 % and a two-sided level of 5 %, from the paired "
         f"differences of run {found['run_id']} (split {found['split']})."
     )
+    blocks = [Sentences(text), *_mind(found)]
     legend = [line for line in _LEGEND.splitlines() if clustered or not line.startswith(_OF_CLUSTERS)]
-    return Section("What is asked", (Sentences(text), Bullets(tuple(legend))))
+    return Section("What is asked", (*blocks, Bullets(tuple(legend))))
+
+
+def _mind(found: Mapping[str, Any]) -> Iterator[Sentences]:
+    """The seal, and a level that is not the usual one."""
+    if found["sealed"]:
+        yield Sentences(
+            f"{plural(found['sealed'], 'question')} of the sealed test split: this reads what was measured and is no "
+            f"look; the split was opened {plural(found['looks'], 'time')}."
+        )
+    if found["judged_at"] != found["level"]:
+        yield Sentences(
+            f"The run itself is judged at {found['judged_at']:.4g}, its share by alpha spending, so what its own "
+            "report calls detectable is larger. The numbers here are for runs that are judged at the usual level, as "
+            "those on dev are."
+        )
 
 
 def _section(pair: tuple[str, str], entries: Sequence[Mapping[str, Any]], effect: float, *, clustered: bool) -> Section:
@@ -127,7 +146,7 @@ def _notes(entries: Sequence[Mapping[str, Any]], effect: float, *, clustered: bo
         yield f"Enough already: {_names(enough)}."
     if still := [entry for entry in entries if entry["needs"] is None]:
         yield (
-            f"Nothing to reckon with: {_names(still)}. The arms do not differ on any question, or alike on all; such "
+            f"Nothing to reckon with: {_names(still)}. The arms differ on no question, or by the same on all; such "
             "questions find no effect, however many."
         )
     few = [entry for entry in entries if clustered and entry["in_these_clusters"]["possible"] is False]

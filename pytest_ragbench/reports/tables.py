@@ -34,8 +34,8 @@ GROUPS = (
 FEW_CONFIGURATIONS = 3
 """Up to so many, the suites stand in the summary of a session: they are what someone who works on one arm looks at."""
 
-TIES_NAMED = 8
-"""Configurations with ties that are named; of more, those with the most."""
+TIED_NAMED = 10
+"""Up to so many configurations whose top scores tied are named; of more there is the range."""
 
 CHARTED = 14
 """Configurations in a chart; above, those with the highest main metric."""
@@ -79,7 +79,8 @@ def _scored(result: Mapping[str, Any]) -> Cell:
 
 
 def _intervals(view: RunView) -> str:
-    size = view.results[view.names[0]].get("set") or {}
+    sets: list[Mapping[str, Any]] = [found for name in view.names if (found := view.results[name].get("set"))]
+    size = max(sets, key=lambda one: int(one["n"]), default=None)  # errors may have left an arm with fewer, or none
     bootstrap = view.run.get("bootstrap") or {}
     text = "In brackets: intervals"
     if bootstrap:
@@ -89,8 +90,10 @@ def _intervals(view: RunView) -> str:
         text = f"In brackets: {level:g} % percentile intervals from {resamples:,} resamples of {drawn}"
         text += f", seed {bootstrap['seed']}"
     if size:
-        text += f"; {plural(size['n'], 'question')} in {plural(size['clusters'], 'cluster')}"
-        text += f", worth {size['effective_n']:.1f} independent ones" if size.get("effective_n") is not None else ""
+        most = "" if all(one == size for one in sets) else "at most "
+        text += f"; {most}{plural(size['n'], 'question')} in {plural(size['clusters'], 'cluster')}"
+        if size.get("effective_n"):
+            text += f", worth at least {size['effective_n']:.1f} independent ones"
     return text + ". A question without gold counts in no mean."
 
 
@@ -109,16 +112,18 @@ def _counts(view: RunView) -> Iterator[Bullets]:
 
 
 def _tied(view: RunView) -> Iterator[str]:
-    found = {name: view.results[name].get("tied_top") for name in view.names}
-    tied = {name: count for name, count in found.items() if count}
-    named = sorted(tied, key=lambda name: -tied[name])[:TIES_NAMED] if len(tied) > TIES_NAMED else list(tied)
-    shown = ", ".join(f"{name} in {plural(tied[name], 'row')}" for name in named)
-    if shown:
-        more = f" and {plural(len(tied) - len(named), 'more configuration')}" if len(named) < len(tied) else ""
-        yield (
-            f"Tied top scores: the first two chunks have one score under {shown}{more}; their order is then no "
-            "judgment, and a scorer that ties often is saturated."
-        )
+    found = {name: int(count) for name in view.names if (count := view.results[name].get("tied_top"))}
+    if not found:
+        return
+    shown = [f"{name} in {plural(count, 'row')}" for name, count in found.items()]
+    if len(found) > TIED_NAMED:
+        worst, best = max(found, key=lambda name: found[name]), min(found, key=lambda name: found[name])
+        shown = [f"{len(found)} of {len(view.names)} configurations"]
+        shown.append(f"from {best} in {plural(found[best], 'row')} to {worst} in {plural(found[worst], 'row')}")
+    yield (
+        f"Tied top scores: the first two chunks have one score under {', '.join(shown)}; their order is then no "
+        "judgment, and a scorer that ties often is saturated."
+    )
 
 
 def groups(view: RunView) -> Iterator[Section]:

@@ -22,7 +22,11 @@ GAP = 2
 
 
 def render_terminal(report: Report, width: int = 80) -> str:
-    """The report as text with a final newline; no line of it is wider than `width`, except a single wide cell."""
+    """The report as text with a final newline, made for 80 columns and more.
+
+    Sentences fit any width from `NARROWEST` on. Of a table the key columns and one more stay together: where these need
+    more than `width`, as three keys and a difference may below 80 columns, their lines are wider.
+    """
     width = max(width, NARROWEST)
     parts = [_underlined(visible(report.title), "=")]
     for section in report.sections:

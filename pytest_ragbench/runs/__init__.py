@@ -1,1 +1,1 @@
-"""Work on the records of finished runs: compare them, join their shards, hand their rows to other tools."""
+"""Work on the records of finished runs: compare, judge by them, join their shards, hand rows to other tools."""

@@ -1,21 +1,21 @@
-"""Whether two runs asked the same of their pipelines, so that their rows may be paired; and what else differs."""
+"""Whether two runs asked the same of their pipelines, so that their rows may be paired."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
-from pytest_ragbench import canonical
 from pytest_ragbench.questions.model import Provenance
+from pytest_ragbench.reports.text import plural
 from pytest_ragbench.runs.reading import metrics_version, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_ragbench.questions.model import Question
     from pytest_ragbench.records.record import RunRecord
 
-IDS_SHOWN = 3
+NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,15 @@ def _questions(one: Asked, other: Asked) -> Iterator[str]:
     for asked, ids in ((one, sorted(mine.keys() - theirs.keys())), (other, sorted(theirs.keys() - mine.keys()))):
         if ids:
             yield (
-                f"questions: {len(ids)} only in {asked.name} ({_some(ids)}); run both over the same sets, suites, "
+                f"questions: {len(ids)} only in {asked.name} ({some(ids)}); run both over the same sets, suites, "
                 "domains and limit"
             )
-    changed = sorted(name for name in mine.keys() & theirs.keys() if mine[name] != theirs[name])
+    both = sorted(mine.keys() & theirs.keys())
+    changed = [f"{name}: {', '.join(told)}" for name in both if (told := _changed(mine[name], theirs[name]))]
     if changed:
         yield (
-            f"questions: {len(changed)} were changed between {one.name} and {other.name} ({_some(changed)}); "
-            "run the older one again over the questions as they are now"
+            f"questions: {plural(len(changed), 'was', 'were')} changed between {one.name} and {other.name} "
+            f"({some(changed)}); run the older one again over the questions as they are now"
         )
 
 
@@ -99,30 +100,12 @@ def _essence(question: Question) -> Question:
     return replace(question, notes=None, provenance=Provenance(), source_id=None)
 
 
-def _some(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
-    return ", ".join(ids[:IDS_SHOWN]) + more
+def _changed(one: Question, other: Question) -> list[str]:
+    """Names of the fields in which two questions differ."""
+    return [field.name for field in fields(one) if getattr(one, field.name) != getattr(other, field.name)]
 
 
-def differences(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What was not alike in comparable runs, as `what` and the `values`, one for each run: what is compared."""
-    facts = [dict(_facts(run)) for run in runs]
-    names = dict.fromkeys(name for found in facts for name in found)
-    rows = [{"what": name, "values": [found.get(name) for found in facts]} for name in names]
-    return [row for row in rows if len({canonical.dumps(value) for value in row["values"]}) > 1]
-
-
-def _facts(run: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield "commit", run["git"]["sha"]
-    yield "uncommitted changes", run["git"]["dirty"]
-    yield "question sets, where these runs did not ask", run["questions_digest"]
-    yield "declared configurations", run["config_digest"]
-    yield "index", run["index"]
-    for key, value in sorted((run["pipeline"] or {}).items()):
-        if key != "index":
-            yield f"pipeline: {key}", value
-    for key in ("model", "digest"):
-        yield f"language model: {key}", (run["llm"] or {}).get(key)
-    yield "clusters", (run["bootstrap"] or {}).get("cluster")
-    for key, value in sorted(run["versions"].items()):
-        yield f"version: {key}", value
+def some(names: Sequence[str]) -> str:
+    """The first few of some names, and how many more there are."""
+    more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(names[:NAMES_SHOWN]) + more

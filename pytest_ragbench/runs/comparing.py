@@ -5,19 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_ragbench import canonical
 from pytest_ragbench.analysis.between import Pairing, between, label
 from pytest_ragbench.analysis.table import RowTable
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.metrics.catalogue import metric_names
 from pytest_ragbench.records.record import row_key
 from pytest_ragbench.reports.commands import as_written
-from pytest_ragbench.runs.comparable import asked_by, differences, obstacles, unfit
-from pytest_ragbench.runs.reading import last_rows, plan_of
+from pytest_ragbench.runs.comparable import asked_by, obstacles, unfit
+from pytest_ragbench.runs.differing import differences, unknown
+from pytest_ragbench.runs.reading import complete_rows, configuration_named, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pytest_ragbench.analysis.plan import Plan
+    from pytest_ragbench.questions.model import Question
     from pytest_ragbench.records.record import RunRecord
+    from pytest_ragbench.runs.comparable import Asked
 
 SCHEMA_VERSION = 1
 """Of what `ragbench compare --json` prints."""
@@ -31,30 +36,22 @@ def compare_runs(records: Sequence[RunRecord], named: Sequence[tuple[str, str]] 
         named: (configuration of the first run, configuration of the later ones); without any, those of one name.
 
     Returns:
-        Strict JSON values: `runs`, `differences` and `comparisons`; the same records give the same value.
+        Strict JSON values: `runs`, `differences`, `unknown` (what no run tells) and `comparisons`, among others; the
+        same records give the same value.
 
     Raises:
         UsageError: The runs are not comparable, the text saying why and what to do; or they share no configuration.
-        RecordError: A record is damaged.
+        RecordError: A record is damaged, or rows of it are missing.
     """
-    if len(records) < 2:
-        raise UsageError("name two runs or more; the later ones are compared with the first")
-    if complaints := [text for record in records if (text := unfit(record))]:
-        raise UsageError(f"not comparable: {'; '.join(complaints)}")
-    asked = [asked_by(record) for record in records]
-    if complaints := [text for other in asked[1:] for text in obstacles(asked[0], other)]:
-        raise UsageError(f"not comparable: {'; '.join(complaints)}")
+    asked = _comparable(records)
     pairings = list(_pairings([record.run for record in records], named))
-    plan = plan_of(records[0], asked[0].questions)
-    # Looks at the test split may be judged more and more strictly: the strictest counts.
-    strictest = max((plan_of(record, ()) for record in records), key=lambda found: found.confidence)
-    plan = replace(plan, confidence=strictest.confidence, resamples=strictest.resamples)
+    plan = _plan(records, asked[0].questions)
     found = between(_rows(records, pairings, plan.k), plan.questions, pairings, plan)
-    first = records[0].run
+    runs = [record.run for record in records]
     return {
         "schema_version": SCHEMA_VERSION,
         "metrics_version": asked[0].metrics_version,
-        "split": first["split"],
+        "split": runs[0]["split"],
         "k": plan.k,
         "questions": len(plan.questions),
         "sealed": sum(question.split == "test" for question in plan.questions),
@@ -64,12 +61,36 @@ def compare_runs(records: Sequence[RunRecord], named: Sequence[tuple[str, str]] 
             "confidence": plan.confidence,
             "cluster": plan.cluster,
         },
-        "runs": [_identity(record.run) for record in records],
-        "differences": differences([record.run for record in records]),
+        "runs": [_identity(run) for run in runs],
+        "differences": differences(runs, [one.questions for one in asked]),
+        "unknown": unknown(runs),
         "comparisons": [
             {**_of(pairing, records), **comparison} for pairing, comparison in zip(pairings, found, strict=True)
         ],
     }
+
+
+def _comparable(records: Sequence[RunRecord]) -> list[Asked]:
+    """What each run asked, all of them alike.
+
+    Raises:
+        UsageError: They are not comparable.
+    """
+    if len(records) < 2:
+        raise UsageError("name two runs or more; the later ones are compared with the first")
+    if complaints := [text for record in records if (text := unfit(record))]:
+        raise UsageError(f"not comparable: {'; '.join(complaints)}")
+    asked = [asked_by(record) for record in records]
+    if complaints := [text for other in asked[1:] for text in obstacles(asked[0], other)]:
+        raise UsageError(f"not comparable: {'; '.join(complaints)}")
+    return asked
+
+
+def _plan(records: Sequence[RunRecord], questions: Sequence[Question]) -> Plan:
+    """How to judge: as the first run, but at the strictest level, which later looks at the test split may have."""
+    strictest = max((plan_of(record, ()) for record in records), key=lambda found: found.confidence)
+    plan = plan_of(records[0], questions)
+    return replace(plan, confidence=strictest.confidence, resamples=strictest.resamples)
 
 
 def _pairings(runs: Sequence[Mapping[str, Any]], named: Sequence[tuple[str, str]]) -> Iterator[Pairing]:
@@ -78,7 +99,10 @@ def _pairings(runs: Sequence[Mapping[str, Any]], named: Sequence[tuple[str, str]
     for position in range(1, len(runs)):
         pairs = [(name, name) for name in names[0] if name in names[position]]
         if named:
-            pairs = [(_known(runs[0], old), _known(runs[position], new)) for old, new in named]
+            pairs = [
+                (configuration_named(runs[0], old, "--config"), configuration_named(runs[position], new, "--config"))
+                for old, new in named
+            ]
         if not pairs:
             raise UsageError(
                 f"{runs[0]['run_id']} ({', '.join(names[0])}) and {runs[position]['run_id']} "
@@ -87,22 +111,13 @@ def _pairings(runs: Sequence[Mapping[str, Any]], named: Sequence[tuple[str, str]
         yield from (Pairing((0, old), (position, new)) for old, new in dict.fromkeys(pairs))
 
 
-def _known(run: Mapping[str, Any], name: str) -> str:
-    """A configuration by its name or marker."""
-    for entry in run["configurations"]:
-        if name in {entry["name"], entry["marker"]}:
-            return str(entry["name"])
-    known = ", ".join(entry["name"] for entry in run["configurations"])
-    raise UsageError(f"--config {name}: {run['run_id']} has no such configuration; it has: {known}")
-
-
 def _rows(records: Sequence[RunRecord], pairings: Sequence[Pairing], k: int) -> RowTable:
     """The rows of every side in one table."""
     wanted = {side for pairing in pairings for side in pairing}
     table = RowTable(metric_names(k))
     for position, record in enumerate(records):
         with as_written(record):
-            for row in last_rows(record):
+            for row in complete_rows(record):
                 side = (position, row_key(row)[1])
                 if side in wanted:
                     table.add({**row, "configuration": label(side)})
@@ -128,6 +143,8 @@ def _of(pairing: Pairing, records: Sequence[RunRecord]) -> dict[str, Any]:
         "configuration": pairing.new[1],
         "other": pairing.old[1],
         "overrides": {
-            key: [old.get(key), new.get(key)] for key in sorted({*old, *new}) if old.get(key) != new.get(key)
+            key: [old.get(key), new.get(key)]
+            for key in sorted({*old, *new})
+            if canonical.dumps(old.get(key)) != canonical.dumps(new.get(key))  # 1 and true are two values
         },
     }

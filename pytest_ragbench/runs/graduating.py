@@ -1,25 +1,24 @@
-"""`ragbench graduate`: finds the records that the rule of graduation asks for, and says what to run where none is.
+"""`ragbench graduate`: holds the records that serve against the rule of graduation, and says what to run where none is.
 
-The rule itself is `analysis.graduation`. Records are only read, so nothing here opens the test split.
+The rule itself is `analysis.graduation`; which records serve is decided in `shelf`. Records are only read, so nothing
+here opens the test split.
 """
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_ragbench.analysis.graduation import Clause, Difference, decide, differences, graduates
+from pytest_ragbench.analysis.graduation import Clause, decide, graduates
 from pytest_ragbench.configurations.designs import FULL
 from pytest_ragbench.errors import UsageError
-from pytest_ragbench.metrics.catalogue import METRICS_VERSION
-from pytest_ragbench.runs.powering import cells_of
-from pytest_ragbench.runs.reading import plan_of, whole
+from pytest_ragbench.runs.differing import differences
+from pytest_ragbench.runs.shelf import Shelf, entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_ragbench.analysis.cells import Cells
     from pytest_ragbench.configurations.model import Catalogue
     from pytest_ragbench.records.record import RunRecord
 
@@ -29,76 +28,38 @@ SCHEMA_VERSION = 1
 CLOSE_SHOWN = 5
 """Records that came close and are named, with the reason."""
 
+NOTED_ELSEWHERE = frozenset({"commit", "uncommitted changes", "measured configurations"})
+"""Differences between the records that have a note of their own, or that dev and leave-one-out runs have by nature."""
 
-@dataclass
-class Shelf:
-    """The records that may serve, the newest first, and why those that come close do not.
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the rule is held against.
 
     Attributes:
-        records: As read.
-        close: Sentences about records that have the arms and cannot be used.
+        dev: The record of the pair on dev, or None where none serves.
+        test: The same on test.
+        left_out: Factor of the candidate to the record that shows what leaving it out costs on test, or None.
+        mine: Factors that are on in the candidate.
+        theirs: Those that are on in the default.
     """
 
-    records: Sequence[RunRecord]
-    close: list[str] = field(default_factory=list)
-    _cells: dict[str, Cells] = field(default_factory=dict)
+    dev: RunRecord | None
+    test: RunRecord | None
+    left_out: Mapping[str, RunRecord | None]
+    mine: tuple[str, ...]
+    theirs: tuple[str, ...]
 
-    def measured(
-        self, record: RunRecord | None, name: str, other: str, split: str, *, suites: bool = False
-    ) -> tuple[Difference, ...]:
-        """The differences that a record shows; none without a record. Its rows are read once."""
-        if record is None:
-            return ()
-        run_id = record.run["run_id"]
-        if run_id not in self._cells:
-            self._cells[run_id] = cells_of(record, plan_of(record))
-        return differences(self._cells[run_id], name, other, run=run_id, split=split, suites=suites)
+    @property
+    def like(self) -> RunRecord | None:
+        """The record that every other one has to be like."""
+        return self.dev or self.test
 
-    def find(self, names: Sequence[str], split: str, like: Mapping[str, Any] | None) -> RunRecord | None:
-        """The newest complete record of a split with these arms; `like` another one in questions, depth and arms."""
-        for record in self.records:
-            entries = _entries(record.run)
-            if not set(names) <= entries.keys() or record.run["split"] not in (split, "all"):
-                continue
-            reason = _unfit(record, names) or (like and _unlike(record.run, like))
-            if reason is None:
-                return record
-            self.close.append(f"{record.run['run_id']} has {' and '.join(names)} on {split}, but {reason}")
-        return None
-
-
-def _entries(run: Mapping[str, Any]) -> dict[str, Any]:
-    return {entry["name"]: entry for entry in run["configurations"]}
-
-
-def _unfit(record: RunRecord, names: Sequence[str]) -> str | None:
-    """Why a record does not stand for all questions of its split, without an error; None when it does."""
-    run = record.run
-    if (complaint := whole(record)) or run["status"] != "done":
-        return complaint or f"it broke off ({run['reason']})"
-    parts = [key for key in ("suites", "domains", "limit", "shard") if run[key] is not None]
-    if parts or run["partial"]:
-        what = f"its {' and '.join(parts)}" if parts else "its selection"
-        return f"{what} left questions out; run all of them"
-    version = (record.summary() or {}).get("metrics_version")
-    if version != METRICS_VERSION:
-        return f"it was scored by metric definitions {version}, and this version has {METRICS_VERSION}; run it again"
-    errored = sum(row["configuration"] in names for row in record.errored_rows())
-    return f"{errored} of its searches failed; --rag-resume={run['run_id']} searches them again" if errored else None
-
-
-def _unlike(run: Mapping[str, Any], like: Mapping[str, Any]) -> str | None:
-    """What keeps a record from standing beside another: other questions or depth, other arms of the same names."""
-    if run["questions_digest"] != like["questions_digest"]:
-        digests = [str(one["questions_digest"])[:12] for one in (run, like)]
-        return f"it asked other questions (set {digests[0]}, not {digests[1]} as {like['run_id']})"
-    if run["k"] != like["k"]:
-        return f"its rankings are cut at {run['k']}, not at {like['k']} as those of {like['run_id']}"
-    mine, theirs = _entries(run), _entries(like)
-    changed = [name for name in mine.keys() & theirs.keys() if mine[name]["overrides"] != theirs[name]["overrides"]]
-    if changed:
-        return f"{', '.join(sorted(changed))} had other overrides than in {like['run_id']}"
-    return None
+    @property
+    def records(self) -> list[RunRecord]:
+        """All of them once, by id."""
+        found = [record for record in (self.dev, self.test, *self.left_out.values()) if record is not None]
+        return [record for _, record in sorted({record.run["run_id"]: record for record in found}.items())]
 
 
 def graduate(
@@ -123,7 +84,7 @@ def graduate(
     Returns:
         Strict JSON values: `schema_version`, `configuration`, `against`, `graduated`, `tolerance`, `looks`,
         `questions_digest`, `runs` (of the evidence: `run_id`, `split`, `started_at`, `git`, `look`), `clauses`
-        (`clause`, `asks`, `state`, `found`, `decides`, `evidence`), `notes`, and `missing` (`clauses`, `command`,
+        (`clause`, `asks`, `state`, `found`, `evidence`), `notes`, and `missing` (`clauses`, `command`,
         `opens_test`).
 
     Raises:
@@ -135,22 +96,9 @@ def graduate(
     name, default = _resolve(typed, known), _resolve(typed_default, known)
     if name == default:
         raise UsageError(f"{name} cannot be held against itself; --against names what is the default now")
-    dev = shelf.find((name, default), "dev", None)
-    test = shelf.find((name, default), "test", None if dev is None else dev.run)
-    like = dev or test
-    mine, theirs = (_factors(one, shelf, like, catalogue) for one in (name, default))
-    out = _left_out(shelf, mine, test, like)
-    used = {"dev": dev, "test": test, **{f"loo:{factor}": record for factor, record in out.items()}}
-    clauses = decide(
-        shelf.measured(dev, name, default, "dev", suites=True),
-        shelf.measured(test, name, default, "test", suites=True),
-        {
-            factor: next(iter(shelf.measured(record, FULL, f"-{factor}", "test")), None)
-            for factor, record in out.items()
-        },
-        [factor for factor in mine if factor not in theirs],
-        tolerance,
-    )
+    evidence = _gather(shelf, name, default, catalogue)
+    clauses = _held(shelf, evidence, name, default, tolerance)
+    like = evidence.like
     return {
         "schema_version": SCHEMA_VERSION,
         "configuration": name,
@@ -159,19 +107,43 @@ def graduate(
         "tolerance": tolerance,
         "looks": looks,
         "questions_digest": None if like is None else like.run["questions_digest"],
-        "runs": [*_runs(used.values())],
+        "runs": [_told_run(record.run) for record in evidence.records],
         "clauses": [_told(clause) for clause in clauses],
-        "notes": [*_notes(dev, test, out, mine, theirs), *_close(shelf)],
+        "notes": [*_notes(evidence), *_close(shelf)],
         "missing": [*_missing(clauses, name, default)],
     }
+
+
+def _gather(shelf: Shelf, name: str, default: str, catalogue: Catalogue | None) -> Evidence:
+    """The newest records that serve."""
+    dev = shelf.find((name, default), "dev", None)
+    test = shelf.find((name, default), "test", None if dev is None else dev.run)
+    like = dev or test
+    mine, theirs = (_factors(one, shelf, like, catalogue) for one in (name, default))
+    return Evidence(dev, test, _left_out(shelf, mine, test, like), mine, theirs)
+
+
+def _held(shelf: Shelf, evidence: Evidence, name: str, default: str, tolerance: float) -> tuple[Clause, ...]:
+    """Every clause, by what the records show."""
+    worth = {
+        factor: next(iter(shelf.measured(record, FULL, f"-{factor}", "test")), None)
+        for factor, record in evidence.left_out.items()
+    }
+    return decide(
+        shelf.measured(evidence.dev, name, default, "dev", suites=True),
+        shelf.measured(evidence.test, name, default, "test", suites=True),
+        worth,
+        [factor for factor in evidence.mine if factor not in evidence.theirs],
+        tolerance,
+    )
 
 
 def _known(records: Sequence[RunRecord], catalogue: Catalogue | None) -> dict[str, str]:
     """Name or marker to name, of everything that is declared or was ever measured."""
     declared = () if catalogue is None else catalogue.configurations.values()
     found = {configuration.marker: configuration.name for configuration in declared}
-    entries = [entry for record in records for entry in record.run["configurations"]]
-    found |= {entry["marker"] or entry["name"]: entry["name"] for entry in entries}
+    measured = [entry for record in records for entry in record.run["configurations"]]
+    found |= {entry["marker"] or entry["name"]: entry["name"] for entry in measured}
     return found | {name: name for name in found.values()}
 
 
@@ -191,8 +163,8 @@ def _factors(name: str, shelf: Shelf, like: RunRecord | None, catalogue: Catalog
     if name in declared:
         return declared[name].factors
     records = shelf.records if like is None else [like]
-    entries = (_entries(record.run).get(name) for record in records)
-    return next((tuple(entry["factors"]) for entry in entries if entry is not None), ())
+    found = (entries(record.run).get(name) for record in records)
+    return next((tuple(entry["factors"]) for entry in found if entry is not None), ())
 
 
 def _left_out(
@@ -208,12 +180,9 @@ def _left_out(
     return found
 
 
-def _runs(records: Iterable[RunRecord | None]) -> Iterator[dict[str, Any]]:
-    found = {record.run["run_id"]: record.run for record in records if record is not None}
-    for run_id in sorted(found):
-        run = found[run_id]
-        look = (run["ledger"] or {}).get("count") if run["split"] != "dev" else None
-        yield {key: run[key] for key in ("run_id", "split", "started_at", "git")} | {"look": look}
+def _told_run(run: Mapping[str, Any]) -> dict[str, Any]:
+    look = (run["ledger"] or {}).get("count") if run["split"] != "dev" else None
+    return {key: run[key] for key in ("run_id", "split", "started_at", "git")} | {"look": look}
 
 
 def _told(clause: Clause) -> dict[str, Any]:
@@ -221,26 +190,24 @@ def _told(clause: Clause) -> dict[str, Any]:
     return {"clause": values.pop("key"), **values, "evidence": list(values["evidence"])}
 
 
-def _notes(
-    dev: RunRecord | None,
-    test: RunRecord | None,
-    out: Mapping[str, RunRecord | None],
-    mine: Sequence[str],
-    theirs: Sequence[str],
-) -> Iterator[str]:
+def _notes(evidence: Evidence) -> Iterator[str]:
     """What a reader should know of the evidence, though no clause asks for it."""
+    dev, test, used = evidence.dev, evidence.test, [record.run for record in evidence.records]
     if dev is not None and test is not None and test.run["started_at"] < dev.run["started_at"]:
         yield "the test run is older than the dev run, so dev cannot have decided what was tried on test"
-    used = [record for record in (dev, test, *out.values()) if record is not None]
-    if len({record.run["git"]["sha"] for record in used}) > 1:
+    if len({run["git"]["sha"] for run in used}) > 1:
         yield "the records measured different commits"
-    if not set(mine) - set(theirs):
-        yield "it brings no factor that the default has off, so no leave-one-out difference is asked for"
-    for record in dict.fromkeys(record for record in out.values() if record is not None):
-        full = _entries(record.run)[FULL]["factors"]
-        if set(full) != set(mine):
-            others = ", ".join(sorted(set(full) ^ set(mine)))
-            yield f"full, in {record.run['run_id']}, differs from the configuration in {others}"
+    if dirty := [run["run_id"] for run in used if run["git"]["dirty"]]:
+        yield f"{', '.join(dirty)} measured uncommitted changes, which no commit holds"
+    if others := [row["what"] for row in differences(used) if row["what"] not in NOTED_ELSEWHERE]:
+        yield f"the records were not measured alike; they differ in {', '.join(others)}"
+    if not evidence.mine:
+        yield "it has no factor that can be left out, so no leave-one-out difference is asked for"
+    for record in dict.fromkeys(record for record in evidence.left_out.values() if record is not None):
+        full = entries(record.run)[FULL]["factors"]
+        if set(full) != set(evidence.mine):
+            odd = ", ".join(sorted(set(full) ^ set(evidence.mine)))
+            yield f"full, in {record.run['run_id']}, differs from the configuration in {odd}"
 
 
 def _close(shelf: Shelf) -> Iterator[str]:
@@ -256,7 +223,7 @@ def _missing(clauses: Sequence[Clause], name: str, default: str) -> Iterator[dic
     Once dev has decided against it, no look at test is proposed.
     """
     lost = any(clause.key == "dev" and clause.state == "failed" for clause in clauses)
-    lacking = [clause.key for clause in clauses if clause.state == "missing" and clause.decides]
+    lacking = [clause.key for clause in clauses if clause.state == "missing"]
     pair = [name, default] if "test" in lacking else []
     loo = ["loo"] if any(key.startswith("loo:") for key in lacking) else []
     if "dev" in lacking:

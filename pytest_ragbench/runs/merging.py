@@ -15,7 +15,8 @@ from pytest_ragbench.questions.shards import Shard
 from pytest_ragbench.records.record import row_key
 from pytest_ragbench.records.writer import RunWriter
 from pytest_ragbench.reports.commands import as_written, render_record
-from pytest_ragbench.runs.reading import metrics_version, plan_of, whole
+from pytest_ragbench.reports.text import plural
+from pytest_ragbench.runs.reading import complete_rows, metrics_version, plan_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 SAME: tuple[tuple[str, Callable[[dict[str, Any]], Any]], ...] = (
     ("number of shards", lambda run: (run["shard"]["of"], run["shard"]["questions"])),
     ("question set", lambda run: run["questions_digest"]),
-    ("selection", lambda run: {key: value for key, value in (run["selection"] or {}).items() if key != "shard"}),
+    ("selection", lambda run: _selection(run)),  # noqa: PLW0108 - it stands further down
     ("split", lambda run: run["split"]),
     ("k", lambda run: run["k"]),
     ("configurations", lambda run: (run["config_digest"], run["configurations"], run["experiments"])),
@@ -58,35 +59,56 @@ def merge(records: Sequence[RunRecord], runs_dir: Path) -> RunRecord:
         RecordError: A record is damaged, or the new one cannot be written.
     """
     shards = _checked(records)
-    questions = _joined(shards)
+    plan = plan_of(shards[0], _joined(shards))
+    finished_at = max(map(_finished_at, shards))
     first = shards[0].run
     writer = RunWriter.create(
         runs_dir,
         started_at=datetime.now(UTC),
         sha=first["git"]["sha"],
         run=_facts(shards),
-        questions=questions,
+        questions=plan.questions,
     )
-    writer.update(started_at=min(shard.run["started_at"] for shard in shards))
-    table = RowTable(metric_names(first["k"]))
+    try:
+        writer.update(started_at=min(shard.run["started_at"] for shard in shards))
+        table = _copied(shards, writer, plan.k)
+        return writer.finish(
+            status="done",
+            finished_at=finished_at,
+            summary=summarise(table, plan, complete=True),
+            render=render_record,
+            complete=True,
+            partial=False,
+        )
+    except BaseException:
+        writer.discard()  # half of a run would be the latest record, and look like one that broke off
+        raise
+
+
+def _copied(shards: Sequence[RunRecord], writer: RunWriter, k: int) -> RowTable:
+    """Copy the rows and chunks of every shard.
+
+    Raises:
+        RecordError: A shard does not have the rows that it says it has, or the disk refuses.
+    """
+    table = RowTable(metric_names(k))
     for shard in shards:
         with as_written(shard):
             chunks = [canonical.dumps(chunk) for chunk in shard.chunks()]
-            for row in shard.rows():
+            for row in complete_rows(shard):
                 writer.add(canonical.dumps(row), chunks, key=row_key(row))
                 table.add(row)
                 chunks.clear()  # all of them went with the shard's first row
             len(table)  # rows are taken apart in batches: the last ones here, where a damaged one is told by its record
-    plan = plan_of(shards[0], questions)
-    planned = len(plan.questions) * len(plan.configurations)
-    return writer.finish(
-        status="done",
-        finished_at=max(datetime.fromisoformat(shard.run["finished_at"]) for shard in shards),
-        summary=summarise(table, plan, complete=writer.rows_kept >= planned),
-        render=render_record,
-        complete=writer.rows_kept >= planned,
-        partial=False,
-    )
+    lost = {f"{shard.run['run_id']}: {words}" for shard in shards for words in shard.missing}
+    if lost:
+        writer.update(notes=sorted({*writer.run["notes"], *lost}))
+    return table
+
+
+def _finished_at(shard: RunRecord) -> datetime:
+    with as_written(shard):
+        return datetime.fromisoformat(shard.run["finished_at"])
 
 
 def _checked(records: Sequence[RunRecord]) -> list[RunRecord]:
@@ -119,8 +141,15 @@ def _checked(records: Sequence[RunRecord]) -> list[RunRecord]:
 
 
 def _unfit(record: RunRecord) -> str | None:
-    """Why a record is no shard that can be joined."""
+    """Why a record is no shard that can be joined.
+
+    Raises:
+        RecordError: It is damaged.
+    """
+    _selection(record.run)
     name = record.run["run_id"]
+    if joined := record.run["merged_from"]:
+        return f"{name} is no shard: it is a whole run, merged from {', '.join(map(str, joined))}"
     if record.run["shard"] is None:
         return f"{name} is no shard: it was run without --rag-shard"
     if complaint := whole(record):
@@ -134,13 +163,13 @@ def _unfit(record: RunRecord) -> str | None:
 def _differences(shards: Sequence[RunRecord]) -> list[str]:
     """What the shards do not have in common, with the runs that differ from the first."""
     first, *others = (shard.run for shard in shards)
-    said = [("pipeline's " + key, key) for key in _keys_of_pipelines(shards) if key != "index"]
+    said = [(f"the pipeline's {key}", key) for key in _keys_of_pipelines(shards) if key != "index"]
     found = []
     for run in others:
         names = [name for name, value in SAME if value(run) != value(first)]
         names += [name for name, key in said if _pipeline(run).get(key) != _pipeline(first).get(key)]
         if names:
-            found.append(f"{run['run_id']} has another {', '.join(names)} than {first['run_id']}")
+            found.append(f"{run['run_id']} differs from {first['run_id']} in: {', '.join(names)}")
     return found
 
 
@@ -162,27 +191,32 @@ def _joined(shards: Sequence[RunRecord]) -> list[Question]:
     joined = {question.id: question for _, part in parts for question in part}
     total = sum(len(part) for _, part in parts)
     if total != len(joined):
-        raise UsageError(f"overlap: {total - len(joined)} questions are in more than one of these shards")
+        twice = plural(total - len(joined), "question is", "questions are")
+        raise UsageError(f"overlap: {twice} in more than one of these shards")
     questions = sorted(joined.values(), key=lambda question: question.id)
     planned = shards[0].run["shard"]["questions"]
     if len(questions) != planned or any(shard.part(questions) != part for shard, part in parts):
         raise UsageError(
-            f"gap: the shards hold {len(questions)} questions, and these are not the {planned} of the run as "
+            f"gap: the shards hold {plural(len(questions), 'question')} of the {planned:,} of the run, or not as "
             "--rag-shard divides them; a questions.jsonl was edited or is torn"
         )
     return questions
+
+
+def _selection(run: dict[str, Any]) -> dict[str, Any]:
+    """What a shard's run was told to select, as the whole run would have been."""
+    return {key: value for key, value in (run["selection"] or {}).items() if key != "shard"}
 
 
 def _facts(shards: Sequence[RunRecord]) -> dict[str, Any]:
     """What `run.json` says of the whole run."""
     runs = [shard.run for shard in shards]
     first = runs[0]
-    selection = {key: value for key, value in (first["selection"] or {}).items() if key != "shard"}
     claims = [run["ledger"] for run in runs if run["ledger"] is not None]
     workers = [run["workers"] for run in runs if run["workers"] is not None]
     return {
         **{key: first[key] for key in TAKEN},
-        "selection": selection,
+        "selection": _selection(first),
         "merged_from": [run["run_id"] for run in runs],
         "ledger": max(claims, key=lambda claim: int(claim["count"]), default=None),
         "workers": sum(workers) if workers else None,
@@ -197,6 +231,8 @@ def _notes(runs: Sequence[dict[str, Any]]) -> list[str]:
         notes.append("no commit is known of the shards, so nothing says that they measured one state of the code")
     elif len(runs) > 1 and runs[0]["git"]["dirty"]:
         notes.append("the shards were measured with changes in their working trees, which nobody can compare")
+    if len({(run["llm"] or {}).get("digest") for run in runs}) > 1:
+        notes.append("the stores of completions that the shards asked do not hold the same answers")
     packages = sorted({name for run in runs for name in run["versions"]})
     for name in packages:
         found = sorted({str(run["versions"].get(name, "none")) for run in runs})

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_ragbench.analysis.cells import Cells
 from pytest_ragbench.analysis.pairs import planned_pairs
 from pytest_ragbench.analysis.power import power
-from pytest_ragbench.analysis.table import RowTable
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.metrics.catalogue import metric_names
-from pytest_ragbench.reports.commands import as_written
-from pytest_ragbench.runs.reading import last_rows, plan_of, whole
+from pytest_ragbench.runs.reading import cells_of, configuration_named, plan_of, whole
+from pytest_ragbench.statistics.verdicts import LEVEL, level_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_ragbench.analysis.plan import Plan
     from pytest_ragbench.records.record import RunRecord
@@ -41,11 +39,13 @@ def power_of(
         against: Name or marker of what they are paired with, declared or not.
 
     Returns:
-        Strict JSON values: `schema_version`, `run_id`, `split`, `k`, `effect`, `cluster`, `entries`.
+        Strict JSON values: `schema_version`, `run_id`, `split`, `sealed` (questions of the test split), `looks` (how
+        often it was opened by then), `k`, `effect`, `level` (of all that is told here), `judged_at` (the level at which
+        the run itself is judged), `cluster`, `entries`.
 
     Raises:
         UsageError: The run is unfinished, or has no such configuration, metric or pair.
-        RecordError: A file of the record is damaged.
+        RecordError: A file of the record is damaged, or rows of it are missing.
     """
     if complaint := whole(record):
         raise UsageError(complaint)
@@ -55,49 +55,43 @@ def power_of(
     wanted = tuple(dict.fromkeys(metrics)) or (f"ndcg@{plan.k}", f"recall@{plan.k}", "hit@1")
     if unknown := [metric for metric in wanted if metric not in names]:
         raise UsageError(f"--metric {unknown[0]}: {run['run_id']} has no such metric; it has: {', '.join(names)}")
-    pairs = _pairs(plan, run["run_id"], configurations, against)
+    pairs = _pairs(plan, run, configurations, against)
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": run["run_id"],
         "split": run["split"],
+        "sealed": sum(question.split == "test" for question in plan.questions),
+        "looks": (run["ledger"] or {}).get("count", 0),
         "k": plan.k,
         "effect": effect,
+        "level": LEVEL,
+        "judged_at": level_of(plan.confidence),
         "cluster": plan.cluster,
         "entries": power(cells_of(record, plan), pairs, wanted, effect),
     }
 
 
-def cells_of(record: RunRecord, plan: Plan) -> Cells:
-    """The cells of a record under its plan.
-
-    Raises:
-        RecordError: A row is damaged.
-    """
-    table = RowTable(metric_names(plan.k))
-    with as_written(record):
-        for row in last_rows(record):
-            table.add(row)
-        return Cells(table, plan)
-
-
-def _pairs(plan: Plan, run_id: str, typed: Sequence[str], against: str | None) -> list[tuple[str, str]]:
-    names = [_known(plan, run_id, "--config", name) for name in dict.fromkeys(typed)]
+def _pairs(plan: Plan, run: Mapping[str, Any], typed: Sequence[str], against: str | None) -> list[tuple[str, str]]:
+    names = [configuration_named(run, name, "--config") for name in dict.fromkeys(typed)]
     if against is not None:
-        other = _known(plan, run_id, "--against", against)
+        other = configuration_named(run, against, "--against")
         pairs = [(name, other) for name in names if name != other]
         if not pairs:
             raise UsageError("--against needs another configuration beside it: give --config NAME with it")
         return pairs
     pairs = [pair for pair in planned_pairs(plan) if not names or set(names) & set(pair)]
     if not pairs:
-        has = ", ".join(configuration.name for configuration in plan.configurations)
-        raise UsageError(f"{run_id} pairs none of these; pair two with --config NAME --against NAME (it has: {has})")
+        raise UsageError(_unpaired(plan, run, names))
     return pairs
 
 
-def _known(plan: Plan, run_id: str, flag: str, typed: str) -> str:
-    for configuration in plan.configurations:
-        if typed in {configuration.name, configuration.marker}:
-            return configuration.name
-    has = ", ".join(configuration.name for configuration in plan.configurations)
-    raise UsageError(f"{flag} {typed}: {run_id} has no such configuration; it has: {has}")
+def _unpaired(plan: Plan, run: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Why there is no pair to tell of, and what to do about it."""
+    has = [configuration.name for configuration in plan.configurations]
+    if len(has) < 2:
+        return (
+            f"{run['run_id']} measured {' and '.join(has) or 'nothing'} alone, and the spread is that of differences; "
+            "run two configurations with --rag-configs=A,B"
+        )
+    what = f"declares no partner of {' and '.join(names)}" if names else "declares no pair of its configurations"
+    return f"{run['run_id']} {what}; pair two with --config NAME --against NAME (it has: {', '.join(has)})"

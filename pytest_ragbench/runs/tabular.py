@@ -15,6 +15,7 @@ from pytest_ragbench import durable
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.metrics.catalogue import metric_names
 from pytest_ragbench.records.files import encode, write_atomic, writing
+from pytest_ragbench.reports.text import plural
 from pytest_ragbench.runs.reading import last_rows
 
 if TYPE_CHECKING:
@@ -80,6 +81,20 @@ def _number(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
+def check_file(path: Path) -> None:
+    """Refuse a path at which no file can stand.
+
+    Raises:
+        UsageError: It is a folder, or the folder of it is not there.
+        RecordError: It cannot be looked at.
+    """
+    with writing(path):
+        if path.is_dir():
+            raise UsageError(f"{path}: it is a folder; name a file in it")
+        if not path.parent.is_dir():
+            raise UsageError(f"{path}: it cannot be written, there is no folder {path.parent}; make it first")
+
+
 def write_csv(record: RunRecord, path: Path) -> str:
     """Write a run's rows as CSV (RFC 4180, UTF-8); nothing stands for null.
 
@@ -128,13 +143,7 @@ def write_parquet(record: RunRecord, path: Path) -> str:
         UsageError: pyarrow is not installed.
         RecordError: The record is damaged, or the file cannot be written.
     """
-    try:
-        arrow, parquet = (importlib.import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
-    except ImportError as error:
-        raise UsageError(
-            f"--parquet needs pyarrow, which cannot be imported ({error}); install pytest-ragbench[parquet], or write "
-            "--csv"
-        ) from error
+    arrow, parquet = pyarrow_modules()
     layout, told = Layout(record), _Told(path)
     types = [*[arrow.string()] * len(TEXTS), *[arrow.bool_()] * len(FLAGS), *[arrow.int32()] * len(COUNTS)]
     types += [arrow.float64()] * len(layout.numbers)
@@ -150,6 +159,21 @@ def write_parquet(record: RunRecord, path: Path) -> str:
     with writing(path):
         durable.write_atomic(path, [sink.getvalue()])
     return str(told)
+
+
+def pyarrow_modules() -> tuple[Any, Any]:
+    """`pyarrow` and `pyarrow.parquet`.
+
+    Raises:
+        UsageError: pyarrow is not installed.
+    """
+    try:
+        return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise UsageError(
+            f"--parquet needs pyarrow, which cannot be imported ({error}); install pytest-ragbench[parquet], or write "
+            "--csv"
+        ) from error
 
 
 def _plain(value: Any) -> Any:
@@ -184,4 +208,4 @@ class _Told:
 
     def __str__(self) -> str:
         note = f"; {self._sealed:,} of them of the sealed test split, `sealed` in their line" if self._sealed else ""
-        return f"{self._path}: {self._rows:,} rows{note}"
+        return f"{self._path}: {plural(self._rows, 'row')}{note}"

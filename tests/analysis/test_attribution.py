@@ -103,6 +103,7 @@ def interaction(worth, one, two):
 def agrees(entry, values):
     assert entry["value"] == pytest.approx(values[0], abs=1e-11)
     assert (entry["low"], entry["high"]) == pytest.approx(tuple(np.quantile(values[1:], [0.025, 0.975])), abs=1e-11)
+    assert entry["mde"] == pytest.approx(2.80 * np.std(values[1:], ddof=1), abs=1e-11)
 
 
 def test_intervals_equal_those_of_resampling_the_questions_and_working_all_out_again_from_the_rows():
@@ -177,10 +178,12 @@ def test_only_questions_that_every_arm_scored_count():
     assert dumps(found["shapley"]) == dumps(fewer["shapley"])
 
 
-def test_without_a_question_that_all_arms_scored_nothing_is_attributed():
+def test_without_a_question_that_all_arms_scored_the_factorial_is_named_and_nothing_attributed():
     questions, arms = questions_of(6, files=6), arms_of(("a", "b"))
     rows = [r for r in scripted(questions, arms) if r["configuration"] != "F:a"]
-    assert set(summary_of(rows, questions, arms)["attribution"]) == {"families"}
+    found = summary_of(rows, questions, arms)["attribution"]
+    assert set(found) == {"families", "factorial"}
+    assert (found["factorial"]["experiment"], found["factorial"]["total"]) == ("factorial", {})
 
 
 def test_the_order_of_the_rows_changes_no_byte():
@@ -248,6 +251,8 @@ def test_of_several_factorials_the_one_with_most_factors_is_taken():
     renamed = tuple(Configuration(f"2{arm.name}", f"2{arm.name}", arm.overrides, arm.factors) for arm in small)
     experiments = (experiment(renamed, "small"), experiment(large, "large"))
     assert factorial_of(*renamed, *large, experiments=experiments).experiment == "large"
+    again = (experiment(renamed, "first"), experiment(renamed, "second"))
+    assert factorial_of(*renamed, experiments=again).experiment == "first"
 
 
 def test_an_experiment_of_which_arms_did_not_run_is_none():

@@ -7,9 +7,9 @@ import pytest
 from pytest_ragbench.analysis.graduation import Difference, decide, graduates
 
 
-def difference(delta, low=None, high=None, *, n=100, split="dev", suite=None, name="new", other="old"):
+def difference(delta, low=None, high=None, *, n=100, split="dev", suite=None, name="new", other="old", verdict="real"):
     low, high = (delta - 0.01 if low is None else low), (delta + 0.01 if high is None else high)
-    return Difference("run", split, name, other, "ndcg@10", delta, low, high, n, 0.95, "real", suite)
+    return Difference("run", split, name, other, "ndcg@10", delta, low, high, n, 0.95, verdict, suite)
 
 
 DEV = (difference(0.05),)
@@ -41,6 +41,15 @@ def test_on_dev_the_whole_interval_must_lie_above_zero(delta, low, state):
     assert (found["dev"], graduated) == (state, state == "met")
 
 
+@pytest.mark.parametrize(
+    ("verdict", "state"),
+    [("real", "met"), ("not resolved", "met"), ("unresolvable", "failed"), ("indeterminate", "failed")],
+)
+def test_an_interval_above_zero_counts_where_it_can_tell_anything(verdict, state):
+    found, graduated = states(dev=(difference(0.05, verdict=verdict),))
+    assert (found["dev"], graduated) == (state, state == "met")
+
+
 @pytest.mark.parametrize(("delta", "state"), [(0.02, "met"), (0.0, "met"), (-1e-10, "met"), (-0.001, "failed")])
 def test_on_test_the_difference_itself_may_not_be_below_zero_whatever_its_interval(delta, state):
     found, graduated = states(test=(difference(delta, -0.2, 0.2, split="test"),))
@@ -50,13 +59,14 @@ def test_on_test_the_difference_itself_may_not_be_below_zero_whatever_its_interv
     assert (found["loo:rerank"], graduated) == (state, state == "met")
 
 
-def test_a_factor_that_the_default_has_already_is_told_and_decides_nothing():
-    out = WORTH | {"code": difference(-0.1, split="test"), "sparse": None}
-    found, graduated = states(left_out=out)
-    assert (found["loo:code"], found["loo:sparse"], graduated) == ("failed", "missing", True)
-    clauses = decide(DEV, TEST, out, ("rerank",), 0.02)
-    assert [clause.key for clause in clauses if not clause.decides] == ["loo:code", "loo:sparse"]
-    assert states(left_out=out, added=("rerank", "code"))[1] is False
+@pytest.mark.parametrize(("delta", "state"), [(0.02, "met"), (0.0, "met"), (-0.001, "failed"), (None, "missing")])
+@pytest.mark.parametrize("added", [("rerank",), ("rerank", "code")])
+def test_every_factor_that_will_be_on_by_default_has_to_be_worth_its_place(delta, state, added):
+    """Whether the candidate brings it or the default has it already."""
+    out = {"code": None if delta is None else difference(delta, split="test")} | WORTH
+    found, graduated = states(left_out=out, added=added)
+    assert (found["loo:code"], graduated) == (state, state == "met")
+    assert list(found) == ["dev", "test", "loo:rerank", "loo:code", "suites"]
 
 
 @pytest.mark.parametrize(

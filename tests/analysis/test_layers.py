@@ -55,6 +55,18 @@ def test_a_name_that_says_nothing_is_fusion_before_the_rerank_and_a_cut_off_behi
     assert [found[name] for name in ("stage2", "Reranked", "stage4", "answer")] == [FUSION, RERANK, CUT_OFF, ANSWER]
 
 
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("aggregate", FUSION), ("ensemble", FUSION), ("score-propagation", LANE), ("propagate", LANE), ("execute", LANE),
+        ("gate", GATE), ("relevance_gate", GATE), ("RelevanceGate", GATE), ("gated", GATE),
+        ("cut", CUT_OFF), ("top_k", CUT_OFF), ("top_k_chunks", CUT_OFF), ("top-10", CUT_OFF), ("topic", LANE),
+    ],
+)  # fmt: skip
+def test_a_name_is_told_by_its_words_and_not_by_letters_within_others(name, what):
+    assert stage_layers(["bm25", name], ()) == {"bm25": LANE, name: what}
+
+
 def test_a_lane_may_have_any_name():
     assert stage_layers(["rerank-lane", "rerank"], ["rerank-lane"]) == {"rerank-lane": LANE, "rerank": RERANK}
 
@@ -113,6 +125,31 @@ CASES = {
     ),
     "a fusion of later stages has it again, and the cut loses it": (
         (*LANES, (FUSION, 50, None), (FUSION, 60, 20), (CUT_OFF, 10, None)),
+        FUSION,
+    ),
+    "at k itself it was among those that are kept": ((*LANES, (FUSION, 180, 10), (CUT_OFF, 8, None)), CUT_OFF),
+    "one rank below k fusion had put it too low": ((*LANES, (FUSION, 180, 11), (CUT_OFF, 10, None)), FUSION),
+    "a lane had it at k itself": (((LANE, 100, 10), (FUSION, 180, 14), (CUT_OFF, 10, None)), FUSION),
+    "a lane had it one rank below k": (((LANE, 100, 11), (FUSION, 180, 14), (CUT_OFF, 10, None)), CUT_OFF),
+    "the last that the rerank judged": ((*LANES, (FUSION, 180, 30), (RERANK, 180, 30, 30), (CUT_OFF, 10, None)), RERANK),
+    "the first that it did not": ((*LANES, (FUSION, 180, 31), (RERANK, 180, 31, 30), (CUT_OFF, 10, None)), FUSION),
+    "the last of a pool that the rerank reports": ((*LANES, (FUSION, 180, 30), (RERANK, 30, None)), RERANK),
+    "the first outside it": ((*LANES, (FUSION, 180, 31), (RERANK, 30, None)), FUSION),
+    "the rerank judged fewer than k, and k is what was to be reached": (
+        ((LANE, 100, 8), (FUSION, 180, 12), (RERANK, 180, 12, 5), (CUT_OFF, 10, None)),
+        FUSION,
+    ),
+    "a walk brought it below k, and no lane had it": (
+        ((LANE, 100, None), (FUSION, 180, None), (FUSION, 190, 14), (CUT_OFF, 10, None)),
+        CUT_OFF,
+    ),
+    "no lane had it within k, fusion lifted it and a boost put it below again": (
+        ((LANE, 100, 40), (FUSION, 180, 5), (FUSION, 180, 14), (CUT_OFF, 10, None)),
+        FUSION,
+    ),
+    "a limit by file moved down what fusion had within k": ((*LANES, (FUSION, 180, 4), (CUT_OFF, 180, 14)), CUT_OFF),
+    "a limit by file moved further down what fusion had put below k": (
+        (*LANES, (FUSION, 180, 14), (CUT_OFF, 180, 20)),
         FUSION,
     ),
     "every stage had it within k and the list does not": ((*LANES, (FUSION, 180, 4), (CUT_OFF, 10, 4)), CUT_OFF),

@@ -80,6 +80,13 @@ def test_the_ceiling_is_the_recall_of_so_much_of_the_pool():
     }
 
 
+def test_the_ceiling_counts_required_sources_up_to_the_depth_itself():
+    deep = question(1, "a.md", "b.md", optional=["o.md"])
+    ceiling = found_of({deep: searched(["x.md"], fusion=[("o.md", 1), ("a.md", 10), ("b.md", 31)])})["ceiling"]
+    # a at 10 counts at 10, b at 31 not at 30; what is optional never.
+    assert [ceiling[depth]["mean"] for depth in ("10", "30", "50", "100")] == [0.5, 0.5, 1.0, 1.0]
+
+
 def test_a_run_that_reports_no_stages_has_no_losses():
     assert found_of({question(1, "a.md"): {"chunks": ["x.md"]}}) is None
 

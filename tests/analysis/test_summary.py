@@ -194,6 +194,22 @@ def test_sta_14_holm_counts_the_steps_of_an_experiment_and_too_few_reads_unresol
     assert found["attribution"]["families"] == {"ladder": {"arms": ["r0", "r1", "r2", "r3"], "comparisons": 3}}
 
 
+def test_a_step_that_shares_no_question_was_not_tested_and_does_not_count_in_the_family():
+    """As after an arm that failed on every question: the family is then the one step that is left."""
+    questions = [question(number) for number in range(8)]
+    arms = [
+        Configuration("r0", "r0"),
+        Configuration("r1", "r1", pairs=("r0",)),
+        Configuration("r2", "r2", pairs=("r1",)),
+    ]
+    rows = [miss(q, "r0") for q in questions] + [hit(q, "r1") for q in questions]
+    rows += [row(q, "r2", error="E: x") for q in questions]
+    found = summary_of(rows, questions, *arms, experiments=[Experiment("ladder", ("r0", "r1", "r2"))])["results"]
+    tested, untested = found["r1"]["paired"]["r0"]["hit@1"], found["r2"]["paired"]["r1"]["hit@1"]
+    assert (tested["p_holm"], tested["comparisons"]) == (2.0**-7, 1)  # eight clusters, all one way
+    assert (untested["n"], untested["p_holm"], untested["comparisons"]) == (0, None, None)
+
+
 def test_a_pair_of_no_experiment_has_no_adjusted_p():
     questions = [question(number) for number in range(8)]
     found = summary_of([miss(q, "a") for q in questions] + [hit(q, "b") for q in questions], questions, A, B)

@@ -118,3 +118,9 @@ def test_loc_05_spans_are_those_of_matched_chunks_with_pages():
     ]
     table = table_of(row(ranking=ranking))
     assert table.spans(table.slots(["q-0001"], "c")) == [1, 500]
+
+
+@pytest.mark.parametrize("source", [-1, 1 << 12, 10**12, 10**30])
+def test_rec_02_a_gold_source_that_no_question_has_is_refused_and_fills_no_memory(source: int) -> None:
+    with pytest.raises(ValueError, match=r"negative shift|gold source"):
+        len(table_of(row(ranking=[ranked(matches=(source,))])))

@@ -52,6 +52,22 @@ def test_a_missed_bound_is_told_and_is_the_exit_status(measuring, capsys, figure
     assert ("MISSED" in capsys.readouterr().out) is missed
 
 
+def test_a_peak_keeps_what_is_held_no_longer(measuring):
+    before = measuring.held()
+    block = bytearray(b"x" * (64 << 20))
+    assert measuring.held() >= before + 60
+    del block
+    assert measuring.peak() >= before + 60
+    assert measuring.held() <= measuring.peak()
+
+
+def test_peers_by_whole_sessions_run_on_one_thread_with_their_byte_code_kept(measuring, monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    found = measuring.environment(tmp_path)
+    assert (found["OMP_NUM_THREADS"], found["PYTHONPYCACHEPREFIX"]) == ("1", str(tmp_path))
+    assert "PYTHONDONTWRITEBYTECODE" not in found
+
+
 def test_the_page_shows_ratios_then_memory_then_times(speed, measuring):
     spread = measuring.Spread.of([2.0])
     rows = [

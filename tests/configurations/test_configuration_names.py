@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ragbench.configurations.names import check_factor_name, check_name, marker_name
+from pytest_ragbench.questions.suites import check_suite
 
 
 @pytest.mark.parametrize(
@@ -30,6 +33,11 @@ def test_pyt_01_colons_and_a_leading_dash_have_a_marker_form(name: str, marker: 
 )
 def test_loc_08_a_name_that_is_no_marker_is_refused(name: str) -> None:
     assert check_name(name) is not None
+
+
+@pytest.mark.parametrize("check", [check_name, check_factor_name, check_suite])
+def test_of_a_letter_that_is_not_ascii_the_complaint_says_which_letters_are(check: Callable[[str], str | None]) -> None:
+    assert "ASCII letters" in str(check("naïve"))
 
 
 @given(st.from_regex(r"-?[A-Za-z0-9][A-Za-z0-9_.:+-]*", fullmatch=True))

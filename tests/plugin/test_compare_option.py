@@ -89,3 +89,23 @@ def test_a_partial_run_says_why_it_was_not_compared(project):
     assert result.ret == 0
     assert "Not compared: not comparable: " in shown(result)
     assert "run.json" not in shown(result)
+
+
+def test_last_passes_over_runs_that_stand_for_a_part(project):
+    """A run of one question, and a shard, between the two that are compared."""
+    write(project, found=1)
+    assert project.here("--rag-configs=one").ret == 0
+    (whole,) = project.runs
+    assert project.here("--rag-configs=one", "-k", "lex-0001").ret == 0
+    assert project.here("--rag-configs=one", "--rag-shard=1/2").ret == 0
+    result = project.here("--rag-configs=one", "--rag-compare=last")
+    assert result.ret == 0
+    assert f"Comparison with {whole.name}" in shown(result)
+
+
+def test_where_no_run_stands_for_the_whole_the_last_is_refused_by_what_it_is(project):
+    write(project, found=4)
+    assert project.here("--rag-configs=one", "-k", "lex-0001").ret == 0
+    result = project.here("--rag-configs=one", "--rag-compare=last")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*--rag-compare=last: * is incomplete: its selection (-k, -m, --lf or a path) left *"])

@@ -81,10 +81,11 @@ def test_sta_13_the_first_search_of_every_worker_is_cold_and_out_of_the_latencie
     write_graded(project, questions=12)
     project.file(
         "conftest.py",
-        "import time, pytest\n"
+        "import os, pathlib, time, pytest\n"
         "class Slow:\n"
         "    loaded = False\n"
         "    def search(self, query, **_):\n"
+        "        (pathlib.Path(__file__).parent / f'{os.getpid()}.pid').touch()\n"
         "        time.sleep(0.01 if Slow.loaded else 2)\n"
         "        Slow.loaded = True\n"
         "        return ['x.md']\n"
@@ -96,12 +97,18 @@ def test_sta_13_the_first_search_of_every_worker_is_cold_and_out_of_the_latencie
     assert result.ret == 0
     measured = rows(project.runs[0]).values()
     cold = [row for row in measured if row["cold"]]
-    assert 1 <= len(cold) <= 4
+    processes = len(list(project.path.glob("*.pid")))
+    assert 1 < processes <= 4
+    assert len(cold) == processes
     assert all(row["timings"]["search"] > 1900 for row in cold)
     assert all(row["timings"]["search"] < 1900 for row in measured if not row["cold"])
     latency = summary(project.runs[0])["latency"]["low"]["search"]
     assert latency["p95"] < 200
     assert latency["n"] == 12 - len(cold)
+    report = (project.runs[0] / "report.md").read_text(encoding="utf-8").partition("## Latency")[2]
+    header, _, row = (line for line in report.splitlines() if line.startswith("|"))
+    shown = dict(zip(*([cell.strip() for cell in line.split("|")] for line in (header, row)), strict=True))
+    assert (shown["warm"], shown["cold"]) == (str(12 - processes), str(processes))
 
 
 @pytest.mark.parametrize("first", range(8))

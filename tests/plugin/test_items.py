@@ -206,6 +206,20 @@ def test_a_name_that_means_something_else_already_is_refused(project, name, mark
     assert not project.runs
 
 
+LISTING = """
+def pytest_collection_modifyitems(items):
+    with open("fixtures.txt", "w") as file:
+        file.writelines(" ".join(sorted(item.fixturenames)) + "\\n" for item in items)
+"""
+
+
+def test_an_item_sets_up_its_row_and_the_pipeline_and_no_request(project):
+    project.write([question(1), question(2)], {"A": {"*": ["g1.md"]}})
+    project.file("golden/conftest.py", LISTING)
+    project.run("--rag-configs=A").assert_outcomes(passed=2)
+    assert (project.path / "fixtures.txt").read_text() == "rag_pipeline rag_row\n" * 2
+
+
 def test_other_plugins_marks_and_the_projects_own_stay_usable_in_expressions(project):
     write_named(project, count=2)
     project.file("pytest.ini", "[pytest]\nmarkers =\n    slow: a mark of the project\n")

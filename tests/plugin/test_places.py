@@ -64,6 +64,24 @@ def test_the_folders_of_a_further_report_are_made(project):
     assert (project.path / "out/of/it/last.md").read_bytes() == (run / "report.md").read_bytes()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes there")
+def test_a_further_report_goes_through_a_pipe_and_to_where_a_link_leads(project):
+    project.write([question(1)], {"A": {"question 1": ["g1.md"]}})
+    os.mkfifo(project.path / "pipe")
+    project.file("kept/report.md", "old")
+    (project.path / "link.md").symlink_to("kept/report.md")
+    reader = os.open(project.path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert project.run("--rag-configs=A", "--rag-report=pipe").ret == 0
+        assert os.read(reader, 1 << 16) == (project.runs[-1] / "report.md").read_bytes()
+    finally:
+        os.close(reader)
+    assert (project.path / "pipe").is_fifo()
+    assert project.run("--rag-configs=A", "--rag-report=link.md").ret == 0
+    assert (project.path / "link.md").is_symlink()
+    assert (project.path / "kept" / "report.md").read_bytes() == (project.runs[-1] / "report.md").read_bytes()
+
+
 @HOW
 def test_a_further_report_that_cannot_be_written_loses_no_other_output(project, workers):
     project.write([question(1)], {"A": {"question 1": ["g1.md"]}})

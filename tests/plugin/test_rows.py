@@ -9,6 +9,8 @@ from types import SimpleNamespace
 import pytest
 from plugin_support import HOW, Project, question, rows, run_json, summary
 
+from pytest_ragbench.harness.measuring import FIELDS_ATTRIBUTE, ROW_ATTRIBUTE
+
 
 def chunk(text):
     """`b.pdf p5`, `a.md#2` or `b.md (Proof)` as a retrieved chunk."""
@@ -277,6 +279,8 @@ def test_sta_14_many_comparisons_are_counted_adjusted_and_some_are_too_few_to_te
     assert blocks["f4"]["p_smallest"] == pytest.approx(0.125)
     report = (project.runs[0] / "report.md").read_text(encoding="utf-8")
     assert "63 comparisons" in report
+    # 63 * 0.05 = 3.15 expected, to two digits
+    assert "At this level about 3.2 of them would look real by chance alone, so p Holm is beside p" in report
     assert "too few to tell" in report
 
 
@@ -356,3 +360,28 @@ def test_every_optional_field_of_a_question_reaches_the_test_the_row_and_the_rec
     assert set(results["by_difficulty"]) == {"hard"}
     assert set(results["by_strategy"]) == {"compare"}
     assert os.listdir(project.runs[0]).count("chunks.jsonl") == 1
+
+
+def test_a_row_of_another_cell_does_not_make_a_run_complete(project):
+    """As many rows as planned cells, but one under a name that nobody planned: a plugin of the project renamed it."""
+    project.write([question(1), question(2)], {"one": {"question 1": ["g1.md"], "question 2": ["g2.md"]}})
+    path = project.path / "conftest.py"
+    path.write_text(
+        path.read_text(encoding="utf-8")
+        + """
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report):
+    told = vars(report)
+    if "ROW" in told and "lex-0002" in report.nodeid:
+        told.pop("FIELDS", None)
+        told["ROW"] = told["ROW"].replace('"configuration":"one"', '"configuration":"zz"')
+""".replace("FIELDS", FIELDS_ATTRIBUTE).replace("ROW", ROW_ATTRIBUTE),
+        encoding="utf-8",
+    )
+    project.run("--rag-configs=one")
+    (folder,) = project.runs
+    assert sorted(rows(folder)) == [("lex-0001", "one"), ("lex-0002", "zz")]
+    assert run_json(folder)["complete"] is False
+    assert summary(folder)["complete"] is False

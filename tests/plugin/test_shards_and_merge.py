@@ -9,6 +9,8 @@ import pytest
 from plugin_support import HOW, question, results_bytes, rows, run_json, summary
 
 from pytest_ragbench.cli import main
+from pytest_ragbench.errors import RecordError
+from pytest_ragbench.records.writer import RunWriter
 
 QUESTIONS = 11
 CONFIGURATIONS = ("low", "mid", "high")
@@ -175,7 +177,7 @@ REFUSALS = {
     "state of the working tree": {"git": {"sha": None, "dirty": True}},
     "index": {"index": "another"},
     "language model": {"llm": {"mode": "live", "model": "m2"}},
-    "pipeline's encoder": {"pipeline": {"encoder": "e2"}},
+    "the pipeline's encoder": {"pipeline": {"encoder": "e2"}},
     "number of shards": {"shard": {"index": 2, "of": 4, "questions": 11}},
 }
 
@@ -187,7 +189,7 @@ def test_shards_that_differ_are_refused_by_what_differs(project, capsys):
     for what, changes in REFUSALS.items():
         edited(parts[1], **changes)
         shown = refusal(capsys, *parts)
-        assert f"these are not shards of one run: {parts[1].name} has another {what} than {parts[0].name}" in shown
+        assert f"these are not shards of one run: {parts[1].name} differs from {parts[0].name} in: {what}" in shown
         edited(parts[1], **whole)
     assert len(project.runs) == 3
 
@@ -210,10 +212,120 @@ def test_overlap_and_gap_are_refused_by_name(project, capsys):
     (second / "questions.jsonl").write_bytes((third / "questions.jsonl").read_bytes())
     assert "overlap: 3 questions are in more than one of these shards" in refusal(capsys, first, second, third)
     (second / "questions.jsonl").write_bytes(b"")
-    assert "gap: the shards hold 7 questions, and these are not the 11 of the run" in refusal(
+    assert "gap: the shards hold 7 questions of the 11 of the run, or not as --rag-shard divides them" in refusal(
         capsys, first, second, third
     )
     assert len(project.runs) == 5
+
+
+def test_a_shard_that_lost_rows_on_its_way_is_refused_and_no_half_of_a_run_is_left(project, capsys):
+    write_graded(project)
+    parts = shards(project)
+    path = parts[1] / "per_query.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]) + lines[-1][:20], encoding="utf-8")
+    shown = refusal(capsys, *parts)
+    assert f"{parts[1].name}: run.json says that the run is complete, and per_query.jsonl has 11 of 12 rows" in shown
+    assert "is torn" in shown
+    assert project.runs == parts
+    path.write_text("".join([*lines, rows_text(parts[0])]), encoding="utf-8")
+    assert "has a row of lex-0001 under high that was not planned" in refusal(capsys, *parts)
+    assert project.runs == parts
+
+
+def rows_text(folder):
+    return (folder / "per_query.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[0]
+
+
+def test_a_merge_that_cannot_be_finished_leaves_nothing(project, capsys, monkeypatch):
+    write_graded(project)
+    parts = shards(project)
+
+    def full(*_, **__):
+        raise RecordError("summary.json: it cannot be written (No space left on device)")
+
+    monkeypatch.setattr(RunWriter, "finish", full)
+    assert "No space left on device" in refusal(capsys, *parts)
+    assert project.runs == parts
+
+
+def test_a_merge_that_is_interrupted_leaves_nothing(project, monkeypatch):
+    write_graded(project)
+    parts = shards(project, 2)
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunWriter, "finish", interrupted)
+    assert main(["merge", *map(str, parts)]) == 130
+    assert project.runs == parts
+
+
+@pytest.mark.parametrize(("old", "new", "said"), [
+    (b'"ndcg@10":1.0', b'"ndcg@10":NaN', "NaN is not JSON"),
+    (b'"lexical"', b'"\xff\xfe"', "this is no UTF-8"),
+])  # fmt: skip
+def test_rec_02_a_row_that_cannot_be_read_is_told_by_its_line_and_leaves_no_record(project, capsys, old, new, said):
+    write_graded(project)
+    parts = shards(project, 2)
+    path = parts[1] / "per_query.jsonl"
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+    shown = refusal(capsys, *parts)
+    assert f"{path}:" in shown
+    assert said in shown
+    assert sorted(project.runs) == sorted(parts)
+
+
+def test_a_record_that_was_edited_into_another_shape_is_told_without_a_traceback(project, capsys):
+    write_graded(project)
+    parts = shards(project)
+    for changes in ({"selection": ["low"]}, {"finished_at": "yesterday"}, {"finished_at": None}):
+        whole = run_json(parts[1])
+        edited(parts[1], **changes)
+        assert f"{parts[1].name}: a file of this record is not what a run writes" in refusal(capsys, *parts)
+        edited(parts[1], **whole)
+    assert project.runs == parts
+
+
+def test_shards_that_replayed_other_answers_of_one_model_are_merged_with_a_note(project):
+    write_graded(project)
+    parts = shards(project)
+    for number, folder in enumerate(parts):
+        edited(folder, llm={"mode": "live", "store": f"s{number}.jsonl", "model": "m", "digest": str(number) * 64})
+    notes = run_json(merged(project, parts))["notes"]
+    assert "the stores of completions that the shards asked do not hold the same answers" in notes
+
+
+def test_a_merged_record_is_no_shard_and_it_is_said_what_it_is(project, capsys):
+    write_graded(project)
+    parts = shards(project, 2)
+    one = merged(project, parts)
+    said = f"{one.name} is no shard: it is a whole run, merged from {parts[0].name}, {parts[1].name}"
+    assert said in refusal(capsys, one, parts[1])
+
+
+def test_a_row_under_a_name_that_was_not_planned_stands_for_no_planned_cell(project, capsys):
+    """As many rows as planned cells, and one of them under another name."""
+    write_graded(project)
+    parts = shards(project)
+    path = parts[1] / "per_query.jsonl"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"configuration":"mid"', '"configuration":"zz"', 1), "utf-8"
+    )
+    assert "has a row of lex-0002 under zz that was not planned" in refusal(capsys, *parts)
+    path.unlink()
+    shown = refusal(capsys, *parts)
+    assert "per_query.jsonl has 0 of 12 rows, none of lex-0002 under high; per_query.jsonl is missing" in shown
+    assert sorted(project.runs) == sorted(parts)
+
+
+def test_chunks_that_a_shard_lost_on_its_way_are_noted(project):
+    write_graded(project)
+    parts = shards(project)
+    path = parts[2] / "chunks.jsonl"
+    path.write_bytes(path.read_bytes()[:-5])
+    notes = run_json(merged(project, parts))["notes"]
+    assert any(note.startswith(f"{parts[2].name}: the last line of chunks.jsonl") for note in notes)
 
 
 def test_records_that_were_carried_here_are_merged_into_a_folder_of_choice(project):

@@ -165,6 +165,73 @@ def test_a_line_that_is_no_question_is_refused(finished):
         RunRecord.load(finished).questions()
 
 
+QUESTION = {"id": "lex-0001", "question": "q", "suite": "lexical", "tier": "T1", "gold": [{"file": "a.md"}]}
+
+NO_QUESTIONS = [
+    ({"id": 1}, "id must be text, found a number"),
+    ({"id": None}, "id must be text, found null"),
+    ({"question": ["q"]}, "question must be text, found a list"),
+    ({"suite": {}}, "suite must be text, found a mapping"),
+    ({"tier": 1}, "tier must be text, found a number"),
+    ({"tier": "T9"}, "tier must be one of T1, T2, T3, T4, found 'T9'"),
+    ({"split": "tset"}, "split must be one of dev, test, found 'tset'"),
+    ({"answerable": [1]}, "answerable must be true or false, found a list"),
+    ({"gold": [1]}, "gold[0] must be a mapping, found a number"),
+    ({"gold": [None]}, "gold[0] must be a mapping, found null"),
+    ({"gold": "a.md"}, "gold must be a list, found text"),
+    ({"gold": [{"file": "a.md"}, {}]}, "gold[1].file is missing"),
+    ({"gold": [{"file": 7}]}, "gold[0].file must be text, found a number"),
+    ({"gold": [{"file": "a", "pages": []}]}, "gold[0].pages must be a list of one or two page numbers"),
+    ({"gold": [{"file": "a", "pages": ["1", "2"]}]}, "gold[0].pages must hold whole numbers"),
+    ({"gold": [{"file": "a", "heading": [1]}]}, "gold[0].heading must be a list of texts, found a list"),
+    ({"gold": [{"file": "a", "required": 1}]}, "gold[0].required must be true or false, found a number"),
+    ({"gold": [{"file": "a", "hop": True}]}, "gold[0].hop must be a whole number, found a boolean"),
+    ({"gold": [{"file": "a", "alternatives": [["b"]]}]}, "gold[0].alternatives[0] must be a mapping, found a list"),
+    ({"nuggets": "n"}, "nuggets must be a list of texts, found text"),
+    ({"domain": 3}, "domain must be text, found a number"),
+    ({"strategy": []}, "strategy must be text, found a list"),
+    ({"provenance": []}, "provenance must be a mapping, found a list"),
+    ({"provenance": {"status": 1}}, "provenance.status must be text, found a number"),
+    ({"provenance": {"seed_chunks": [None]}}, "provenance.seed_chunks must be a list of texts, found a list"),
+]
+
+
+@pytest.mark.parametrize(("change", "complaint"), NO_QUESTIONS)
+def test_rec_02_a_question_of_another_shape_is_refused_with_its_line_and_its_field(finished, change, complaint):
+    lines = [json.dumps({**QUESTION, "id": "lex-0002"}), json.dumps({**QUESTION, **change})]
+    (finished / "questions.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    with pytest.raises(RecordError) as caught:
+        RunRecord.load(finished).questions()
+    assert str(caught.value).startswith(f"{finished / 'questions.jsonl'}:2: this is no question ({complaint}")
+
+
+def test_a_question_that_stands_twice_is_refused(finished):
+    (finished / "questions.jsonl").write_text(f"{json.dumps(QUESTION)}\n" * 2)
+    with pytest.raises(RecordError, match=r"questions\.jsonl:2: lex-0001 stands here again"):
+        RunRecord.load(finished).questions()
+
+
+BOOTSTRAP = {"seed": 1, "resamples": 1_000, "confidence": 0.95, "cluster": "file"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("confidence", value) for value in (0, 1, -0.5, 1e300)),
+        *(("resamples", value) for value in (1, -1, 200_001, 10**30)),
+        ("seed", -1),
+        ("cluster", "course"),
+        ("look", 0),
+    ],
+)
+def test_rec_02_a_bootstrap_that_no_run_could_have_drawn_is_refused_by_its_key(finished, key, value):
+    change_run(finished, bootstrap=BOOTSTRAP)
+    assert RunRecord.load(finished).run["bootstrap"]["confidence"] == 0.95
+    change_run(finished, bootstrap={**BOOTSTRAP, key: value})
+    with pytest.raises(RecordError, match=rf"run\.json: bootstrap\.{key}: "):
+        RunRecord.load(finished)
+
+
 def test_errored_rows_are_found_whatever_the_spacing(finished):
     (finished / "per_query.jsonl").write_text(
         '{"question":"a","configuration":"c","error":null,"walk":{"error":null}}\n'

@@ -68,6 +68,15 @@ def test_rec_01_an_empty_folder_and_a_run_without_rows_break_neither_latest_nor_
     assert latest(first.folder.parent).folder.name.endswith("-11")
 
 
+def test_a_discarded_record_is_as_if_it_had_never_been_begun(new_writer):
+    kept, writer = new_writer(), new_writer()
+    writer.add('{"question":"q","configuration":"c"}', ["{}"])
+    writer.discard()
+    assert not writer.folder.exists()
+    assert latest(kept.folder.parent).folder == kept.folder
+    assert new_writer().folder == writer.folder
+
+
 def test_a_row_and_its_new_chunks_are_in_the_files_as_soon_as_add_returns(new_writer, row_text):
     writer = new_writer()
     writer.add(row_text("lex-0001", "R0"), ["{}", '{"id":"1"}'])

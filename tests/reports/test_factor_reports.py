@@ -1,6 +1,7 @@
 """What a report says of factors and of lost sources, from runs that the real code measured."""
 
 import random
+import re
 
 import pytest
 
@@ -14,11 +15,13 @@ from pytest_ragbench.execution.cell import measure
 from pytest_ragbench.metrics.catalogue import metric_names
 from pytest_ragbench.questions.model import GoldSource, Locator, Question
 from pytest_ragbench.reports import losses as lost
+from pytest_ragbench.reports.attribution import factors_in_words
 from pytest_ragbench.reports.build import build
 from pytest_ragbench.reports.markdown import render_markdown
 from pytest_ragbench.reports.model import Bullets, Sentences, Table
 from pytest_ragbench.reports.question import build_question
 from pytest_ragbench.reports.text import cell_text
+from pytest_ragbench.reports.view import RunView
 
 FACTORS = ("lane", "rerank", "noise")
 
@@ -119,9 +122,90 @@ def test_of_a_factorial_is_told_in_words_what_the_factors_carry_and_not_each_sub
     assert said.startswith("Highest ndcg@10: F:lane+rerank, F:lane+rerank+noise, ")
     assert "All 3 factors against none: ndcg@10 +0." in said
     assert "by Shapley value carried by lane +0." in said
-    assert said.index("carried by lane +0.") < said.index(", rerank +0.") < said.index("not resolved for noise 0.000")
+    assert said.index("carried by lane +0.") < said.index(", rerank +0.") < said.index("no difference for noise 0.000")
     assert "Strongest interactions: lane with rerank +0." in said
     assert "(more together)" in said
+
+
+def weighed(verdict, value, p_holm):
+    spread = {"low": value - 0.01, "high": value + 0.01, "n": 30, "differing": 9, "p_sign_flip": 0.01, "mde": 0.1}
+    return {"value": value, "verdict": verdict, "p_holm": p_holm, **spread}
+
+
+def test_every_factor_is_told_by_what_its_share_was_judged_to_be():
+    shares = {
+        "a": weighed("real", 0.2, 0.01),
+        "b": weighed("real", 0.1, 0.09),
+        "c": weighed("unresolvable", 0.09, 1.0),
+        "d": weighed("no difference", 0.0, 1.0),
+        "e": weighed("not resolved", -0.01, 0.6),
+        "f": weighed("real", -0.02, 0.02),
+        "g": weighed("real", -0.05, 0.02),
+        "h": weighed("indeterminate", -0.06, 0.5),
+    }
+    factorial = {"experiment": "x", "factors": list(shares), "total": {"ndcg@10": weighed("real", 0.3, 0.001)}}
+    attribution = {"factorial": factorial, "shapley": {"ndcg@10": shares}}
+    (said,) = factors_in_words(RunView({}, {"results": {}, "attribution": attribution}), "ndcg@10")
+    numbers = re.compile(r" [+-]?0\.\d{3} \[.*?\]")
+    assert numbers.sub("", said.partition("by Shapley value ")[2]).rstrip(".").split("; ") == [
+        "carried by a",
+        "made worse by g, f",
+        "not resolved once adjusted for b",
+        "no difference for d",
+        "indeterminate for h",
+        "too few to tell for c",
+        "not resolved for e",
+    ]
+
+
+def test_the_strongest_interactions_come_first_whatever_their_sign_and_only_those_that_are_resolved():
+    entries = {
+        "b": weighed("real", 0.05, 0.01),
+        "c": weighed("real", -0.2, 0.01),
+        "d": weighed("not resolved", -0.9, 0.5),
+        "e": weighed("real", -0.3, 0.06),
+    }
+    factorial = {"experiment": "x", "factors": ["a"], "total": {"ndcg@10": weighed("real", 0.3, 0.001)}}
+    attribution = {
+        "factorial": factorial,
+        "shapley": {"ndcg@10": {"a": weighed("real", 0.3, 0.01)}},
+        "interactions": {"ndcg@10": {"a": entries}},
+    }
+    _, said = factors_in_words(RunView({}, {"results": {}, "attribution": attribution}), "ndcg@10")
+    assert said == (
+        "Strongest interactions: a with c -0.200 [-0.210, -0.190] (they overlap), a with b +0.050 [+0.040, +0.060] "
+        "(more together)."
+    )
+
+
+def failing(*numbers):
+    """The search, but that the arm of the lane alone cannot read some questions."""
+
+    def searched(query, **switches):
+        if [name for name, on in switches.items() if on] == ["lane"] and int(query[1:]) in numbers:
+            raise OSError("no such page")
+        return search(query, **switches)
+
+    return searched
+
+
+def test_of_questions_that_some_arm_did_not_score_is_told_how_many_are_left_and_whose_fault_it_is():
+    lane = configurations(factorial_arms(FACTORS[:2]))
+    report = report_of(lane, [experiment("factorial", lane)], pipeline=failing(2, 3, 5))
+    assert words(report, "What each factor carries: ndcg@10").startswith(
+        "What comes of factorial rests on the 21 questions that all 4 arms scored, where one scored 24; F:lane scored "
+        "fewest, 21 questions.\n"
+    )
+
+
+def test_an_arm_that_scored_nothing_is_named_as_the_reason_why_nothing_is_attributed():
+    lane = configurations(factorial_arms(FACTORS[:2]))
+    report = report_of(lane, [experiment("factorial", lane)], pipeline=failing(*range(24)))
+    assert words(report, "What each factor carries: ndcg@10") == (
+        "No factor of factorial was weighed: no question was scored by all 4 arms; F:lane scored fewest, 0 questions."
+    )
+    assert "F:rerank against F:none" in words(report, "In words")
+    assert not [title for title in titles(report) if title.startswith(("Interactions", "Shapley"))]
 
 
 def test_comparisons_outside_the_factorial_keep_their_sentences():
@@ -163,6 +247,37 @@ def test_two_sentences_say_how_to_read_them_and_the_rule_for_arms_without_a_lane
     assert said.count(". ") == 1
     assert "leave-one-out for what to drop" in said
     assert words(factorial, title).startswith("4 arms without a lane did not search and scored 0 by rule")
+
+
+def test_only_the_columns_that_are_there_are_explained(factorial):
+    title = "What each factor carries: ndcg@10"
+    assert "step" not in words(factorial, title, Sentences)
+    both = report_of((*LADDER, *LOO), [experiment("ladder", LADDER), experiment("loo", LOO)])
+    assert words(both, title, Sentences) == (
+        "What a factor adds: a ladder step adds it to the rungs below, so it depends on their order; a leave-one-out "
+        "delta adds it to all the others, so two factors that do the same work both show little. Read the step for "
+        "what to build next, leave-one-out for what to drop."
+    )
+
+
+def test_a_main_effect_is_the_mean_of_what_a_factor_adds_over_all_settings_of_the_others(factorial):
+    title = "Main effects of factors: ndcg@10"
+    assert section(factorial, title).detail
+    mean = {row["configuration"]: float(row["ndcg@10"].split()[0]) for row in rows(factorial, "Results")}
+    pairs = [
+        ("F:lane", "F:none"),
+        ("F:lane+rerank", "F:rerank"),
+        ("F:lane+noise", "F:noise"),
+        ("F:lane+rerank+noise", "F:rerank+noise"),
+    ]
+    by_hand = sum(mean[one] - mean[other] for one, other in pairs) / 4
+    lane, rerank, noise = rows(factorial, title)
+    assert float(lane["main effect"].split()[0]) == pytest.approx(by_hand, abs=0.0011)  # four rounded differences
+    assert (lane["factor"], lane["verdict"]) == ("lane", "real")
+    assert rerank["p Holm"] != ""
+    assert noise == {
+        "factor": "noise", "main effect": "0.000 [0.000, 0.000]", "verdict": "no difference", "p Holm": "1.0000",
+    }  # fmt: skip
 
 
 def test_a_ladder_and_leave_one_out_stand_side_by_side_without_a_factorial_and_one_alone_has_no_table():
@@ -242,6 +357,12 @@ def test_of_many_configurations_only_the_best_is_told_in_detail():
     report = report_of(arms, [experiment("ladder", LADDER), experiment("factorial", FACTORIAL)])
     assert {row["configuration"] for row in rows(report, "Where sources are lost, by suite")} == {"R1"}
     assert words(report, "Lost questions", Sentences).startswith("Only R1, with the highest main metric")
+
+
+def test_of_a_table_by_suite_that_would_fill_pages_only_the_best_configuration_is_left(monkeypatch):
+    monkeypatch.setattr(lost, "ROWS_SHOWN", 5)  # three rungs by two suites make six
+    report = report_of(LADDER, [experiment("ladder", LADDER)])
+    assert {row["configuration"] for row in rows(report, "Where sources are lost, by suite")} == {"R1"}
 
 
 def test_a_run_without_stages_has_no_such_section():

@@ -11,6 +11,7 @@ from pytest_ragbench.execution.cell import measure
 from pytest_ragbench.metrics.catalogue import metric_names
 from pytest_ragbench.questions.model import GoldSource, Locator, Question
 from pytest_ragbench.records.chunks import text_digest
+from pytest_ragbench.reports import tables
 from pytest_ragbench.reports.build import build
 from pytest_ragbench.reports.markdown import render_markdown
 from pytest_ragbench.reports.model import Bullets, Plot, Sentences, Table
@@ -18,6 +19,7 @@ from pytest_ragbench.reports.plots import unit_plot
 from pytest_ragbench.reports.question import build_question
 from pytest_ragbench.reports.terminal import NARROWEST, render_terminal
 from pytest_ragbench.reports.text import cell_text
+from pytest_ragbench.reports.view import RunView
 
 
 def question(number, *files, prefix="gph", **fields):
@@ -199,6 +201,16 @@ def test_rnk_02_tied_top_scores_are_counted_below_the_results():
     found = report({question(1, "a.md"): {"off": tied, "on": ["a.md"]}}, OFF, ON)
     (line,) = blocks(found, "Results", Bullets)[0].items
     assert line.startswith("Tied top scores: the first two chunks have one score under off in 1 row;")
+
+
+def test_rnk_02_of_many_configurations_whose_top_scores_tied_there_is_the_range():
+    results = {f"arm{number:02}": {"tied_top": 3 * number} for number in range(13)}
+    (section,) = tables.main_table(RunView({}, {"results": results}))
+    (line,) = section.blocks[-1].items
+    assert line == (
+        "Tied top scores: the first two chunks have one score under 12 of 13 configurations, from arm01 in 3 rows to "
+        "arm12 in 36 rows; their order is then no judgment, and a scorer that ties often is saturated."
+    )
 
 
 def test_an_experiment_that_says_so_is_compared_by_its_own_metrics():

@@ -144,5 +144,4 @@ def test_many_leaders_and_many_ties_are_counted_beyond_the_first_names():
     results = {f"F{at}": {"overall": {METRIC: mean(1.0)}, "tied_top": at} for at in range(12)}
     text = render_markdown(compose(view_of(results)))
     assert "Highest ndcg@10: F0, F1, F2, F3 and 8 more, 1.000" in text
-    assert "F11 in 11 rows, F10 in 10 rows" in text
-    assert "F4 in 4 rows and 3 more configurations; their order" in text
+    assert "11 of 12 configurations, from F1 in 1 row to F11 in 11 rows; their order" in text

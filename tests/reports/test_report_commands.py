@@ -1,6 +1,9 @@
 """`ragbench report RUN`, `ragbench show RUN` and `show RUN --question ID`."""
 
 import json
+import os
+import subprocess
+import sys
 from functools import partial
 
 import pytest
@@ -93,6 +96,7 @@ DAMAGED = {
         {"results": {"R0-bm25": {"rows": 3}}},
         {"results": [1]},
         {"latency": {"R0-bm25": 1}, "results": {"R0-bm25": {}}},
+        {"results": {"R0-bm25": {"overall": {"ndcg@10": {"mean": 10**400}}}}},
         {"schema_version": 2},
         {"schema_version": True},
     ],
@@ -158,3 +162,31 @@ def test_a_mistake_in_the_command_is_a_sentence_and_exit_status_4(arguments, mes
     assert message in shown.err
     assert "Traceback" not in shown.err
     assert list(tmp_path.iterdir()) == []
+
+
+def typed_in_a_shell(line, *arguments, folder):
+    """What the command does as `line`, where `$@` stands for it, with its exit status."""
+    command = [sys.executable, "-B", "-m", "pytest_ragbench.cli", *arguments]
+    return subprocess.run(["sh", "-c", line, "sh", *command], cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such shell there")
+@pytest.mark.parametrize("command", ["report", "show"])
+def test_a_command_that_was_started_without_an_output_prints_nothing_and_ends_well(recorded, tmp_path, command):
+    recorded()
+    done = typed_in_a_shell('"$@" >&-', command, "last", "--runs-dir=runs", folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("kept", ["nothing", "half", "torn"])
+def test_rec_02_rows_that_were_lost_after_the_run_are_told_before_any_number(recorded, kept):
+    record = recorded()
+    path = record.folder / "per_query.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    left = {"nothing": [], "half": lines[:60], "torn": [*lines[:-1], lines[-1][:-20]]}[kept]
+    path.write_bytes(b"".join(left))
+    text = show_run("last", record.folder.parent, width=120)
+    whole = sum(line.endswith(b"\n") for line in left)
+    assert f"per_query.jsonl has {whole} whole rows and summary.json tells of {len(lines)}" in " ".join(text.split())
+    assert "Complete when it ended; since then rows were lost." in text
+    assert "every planned cell has a row" not in text

@@ -48,11 +48,14 @@ def test_the_opening_says_what_ran_on_what_and_how_often_the_test_split_was_open
     assert lines[3] == "Test split opened 2 times."
 
 
+RESUMED = "--rag-resume=20260901T120000Z-aaaaaaa completes it."
+
+
 @pytest.mark.parametrize(
     ("changes", "status", "expected"),
     [
         ({"partial": True, "complete": False}, "done", "Partial: the selection left planned cells out"),
-        ({"complete": False}, "done", "Incomplete: 0 planned cells without a row; --rag-resume completes it."),
+        ({"complete": False}, "done", f"Incomplete: 0 planned cells without a row; {RESUMED}"),
         ({"reason": "interrupted"}, "failed", "Broke off: interrupted"),
         ({}, "aborted", "This run was aborted: run.json says that it runs, but its process is gone"),
         ({}, "running", "Still running"),
@@ -62,6 +65,16 @@ def test_the_opening_says_how_far_the_run_got(recorded, changes, status, expecte
     record = recorded()
     lines = list(words(build({**record.run, **changes}, record.summary(), status=status)))
     assert lines[2].startswith(expected)
+
+
+@pytest.mark.parametrize("limit", [40, 1_000])
+def test_the_limit_stands_beside_the_number_of_questions_that_it_left(recorded, limit):
+    record = recorded()
+    run = {**record.run, "limit": limit}
+    assert list(words(build(run, record.summary())))[1].startswith(
+        f"Split dev, 40 questions (limited to {limit:,}), question "
+    )
+    assert list(words(build(run, None)))[1].startswith(f"Split dev, questions limited to {limit:,}, question set ")
 
 
 def test_one_opening_is_singular_and_left_out_questions_and_notes_are_told(recorded):
@@ -98,6 +111,24 @@ def test_the_main_table_shows_the_summary_s_means_and_intervals(recorded):
         for metric in ("ndcg@10", "recall@10", "hit@1", "mrr@10", "complete@10", "doc_recall@10"):
             entry = overall[metric]
             assert row[metric] == Estimate(entry["mean"], entry["low"], entry["high"])
+
+
+def test_met_15_the_questions_that_are_named_below_the_means_are_those_of_the_arm_that_scored_most():
+    sizes = {"A": {"n": 0, "clusters": 0, "effective_n": 0.0}, "B": {"n": 8, "clusters": 6, "effective_n": 4.57}}
+    said = [intervals_of({"A": sizes["A"], "B": sizes["B"]}), intervals_of({"B": sizes["B"]}), intervals_of({})]
+    assert "; at most 8 questions in 6 clusters, worth at least 4.6 independent ones. " in said[0]
+    assert "; 8 questions in 6 clusters, worth at least 4.6 independent ones. " in said[1]
+    assert said[2].startswith("In brackets: intervals. ")
+    nothing = intervals_of({"A": sizes["A"]})
+    assert "; 0 questions in 0 clusters. " in nothing
+
+
+def intervals_of(sizes):
+    """The sentence below the means of arms of these sizes."""
+    results = {name: {"overall": {"ndcg@10": {"mean": 0.5, "n": 8}}, "set": size} for name, size in sizes.items()}
+    run = {"run_id": "r", "status": "done", "started_at": "t", "k": 10}
+    report = build(run, {"results": results or {"A": {"overall": {"ndcg@10": {"mean": 0.5, "n": 8}}}}})
+    return next(block.text for block in section(report, "Results").blocks if isinstance(block, Sentences))
 
 
 def test_a_component_that_helps_is_said_in_words_with_its_cost(recorded):
@@ -190,6 +221,35 @@ def test_sta_14_of_very_many_comparisons_the_real_ones_are_told_and_the_rest_cou
     lines = arms_of(means, pairs)
     assert [line.split()[0] for line in lines[1:4]] == ["F17", "F18", "F19"]
     assert lines[-1] == "7 more comparisons stand below and in summary.json."
+
+
+def test_sta_14_a_single_comparison_is_adjusted_for_nothing():
+    line = arms_of({"A": (0.5, 40), "B": (0.6, 40)}, {("B", "A"): {}})[1]
+    assert "p 0.0300" in line
+    assert "adjusted" not in line
+
+
+def test_what_may_go_unseen_is_told_of_what_is_not_real_alone(recorded):
+    means = {"A": (0.5, 40), "B": (0.6, 40)}
+    unseen = "a difference below 0.040 may go unseen"
+    assert unseen not in arms_of(means, {("B", "A"): {}})[1]
+    assert unseen in arms_of(means, {("B", "A"): {"verdict": "not resolved"}})[1]
+    rows = table(report_of(recorded()), "Comparisons")
+    assert [row["detectable"] for row in rows if row["verdict"] == "real"] == [None, None, None]
+
+
+@pytest.mark.parametrize(("arms", "shown", "metrics"), [(30, 60, 2), (31, 31, 1), (63, 60, 1)])
+def test_a_table_of_more_than_sixty_rows_keeps_the_main_metric_and_then_the_first_comparisons(arms, shown, metrics):
+    entry = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 40}
+    both = {"ndcg@10": PAIR, "recall@10": PAIR}
+    overall = {"ndcg@10": entry, "recall@10": entry}
+    results = {f"A{at:02d}": {"overall": overall, "paired": {"base": both}} for at in range(arms)}
+    run = {"run_id": "r", "status": "done", "started_at": "t"}
+    report = build(run, {"results": {**results, "base": {"overall": overall, "paired": {}}}})
+    rows = table(report, "Comparisons")
+    assert (len(rows), len({row["metric"] for row in rows})) == (shown, metrics)
+    assert rows[-1]["configuration"] == f"A{min(arms, 60) - 1:02d}"
+    assert ("3 more comparisons stand in summary.json." in words(report)) is (arms == 63)
 
 
 def test_a_cost_that_was_not_measured_is_called_unknown():
@@ -320,6 +380,6 @@ def test_rec_02_an_aborted_run_shows_its_rows_and_the_errors_of_last_attempts(re
     path = writer.folder / "run.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "process_started": "gone"}))
     text = render_record(RunRecord.load(writer.folder))
-    assert "its process is gone; 120 rows kept; --rag-resume completes it." in text
+    assert f"its process is gone; 120 rows kept; {RESUMED}" in text
     assert "lex-0001: ValueError: boom" in text
     assert "lex-0003" not in text

@@ -1,5 +1,6 @@
 """The report on a terminal: any width, any encoding."""
 
+import re
 import subprocess
 import sys
 
@@ -26,6 +27,16 @@ from pytest_ragbench.reports.text import cell_text, cut, encodable, milliseconds
 def test_no_line_is_wider_than_the_terminal(recorded, width):
     text = render_terminal(report_of(recorded()), width)
     assert max(map(len, text.splitlines())) <= width
+
+
+def test_below_80_columns_sentences_still_fit_and_of_a_table_one_column_at_a_time_stands_beside_its_keys():
+    columns = (Column("arm", numeric=False), Column("against", numeric=False), Column("delta"), Column("p"))
+    table = Table(columns, (("R5-rerank", "R2-hybrid", Estimate(0.1, 0.05, 0.15, signed=True), Probability(0.5)),), 2)
+    text = render_terminal(Report("t", (Section("s", (Sentences("word " * 30), table)),)), 40)
+    assert text.count("word " * 7 + "word\n") == 3  # 39 characters
+    # Two keys of 9, a difference of 23 and a blank pair between each make 45; `p` alone fits, with the keys again.
+    assert [len(line) for line in text.splitlines() if len(line) > 40] == [45, 45, 45]
+    assert text.count("R5-rerank  R2-hybrid") == 2
 
 
 def test_a_wide_terminal_keeps_the_main_table_whole_and_a_narrow_one_repeats_its_keys(recorded):
@@ -107,7 +118,14 @@ def test_cells_read_as_the_field_writes_them():
     assert cut("abc", 3) == "abc"
 
 
-def test_rpt_03_no_command_and_no_option_writes_csv(capsys):
-    for command in ("report", "show", "validate", "split", "import"):
+def test_rpt_03_no_command_but_export_writes_csv(capsys):
+    """What `export` does about formulas is claimed in its own tests."""
+    assert main(["--help"]) == 0
+    commands = re.findall(r"^    ([a-z]+) ", capsys.readouterr().out, re.MULTILINE)
+    assert {"show", "report", "compare", "export"} <= set(commands)
+    offered = set()
+    for command in commands:
         assert main([command, "--help"]) == 0
-    assert "csv" not in capsys.readouterr().out.lower()
+        if "csv" in capsys.readouterr().out.lower():
+            offered.add(command)
+    assert offered == {"export"}

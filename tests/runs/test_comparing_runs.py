@@ -13,7 +13,6 @@ from pytest_ragbench.cli import main
 from pytest_ragbench.configurations.model import Configuration
 from pytest_ragbench.errors import RecordError, UsageError
 from pytest_ragbench.metrics.catalogue import metric_names
-from pytest_ragbench.questions.model import Provenance
 from pytest_ragbench.reports.between import build_between
 from pytest_ragbench.reports.markdown import render_markdown
 from pytest_ragbench.reports.terminal import render_terminal
@@ -116,26 +115,6 @@ def test_sta_14_several_pairs_are_one_family_and_their_number_is_told(old, new):
     assert "2 pairs: about 0.1 would look real by chance alone" in render_markdown(build_between(found))
 
 
-def test_what_differs_is_listed_and_what_is_alike_is_not(old, run_of, questions):
-    arm = [Configuration("base", "base", {"name": "base", "pool": 100})]
-    pipeline = {"index": "i2", "pool": 3}
-
-    git = {"sha": "b" * 40, "dirty": True}
-    new = run_of(questions, {"base": {}}, arms=arm, index="i2", pipeline=pipeline, git=git)  # `pool` fails every search
-    found = compare_runs([old, new])
-    told = {row["what"]: row["values"] for row in found["differences"]}
-    assert told["index"] == [None, "i2"]
-    assert told["commit"] == ["a" * 40, "b" * 40]
-    assert told["pipeline: pool"] == [None, 3]
-    assert "declared configurations" not in told
-    assert found["comparisons"][0]["overrides"] == {"pool": [None, 100]}
-    assert found["comparisons"][0]["errored"] == [0, 12]
-    text = render_terminal(build_between(found), 120)
-    assert "base: no question was scored in both runs." in text
-    assert "12 failed searches, out of the pairs." in text
-    assert "A run with changes measured a working tree" in text
-
-
 def test_configurations_of_other_names_are_paired_by_name_or_marker(run_of, questions):
     one = run_of(questions, {"F:none": lists(*[WRONG] * 12)})
     other = run_of(questions, {"big": lists(*[RIGHT] * 12)})
@@ -177,15 +156,12 @@ def test_other_questions_are_refused_by_their_ids(old, run_of, questions, questi
     with pytest.raises(UsageError, match=r"1 only in .* \(lex-0012\).*1 only in .* \(lex-0077\)"):
         compare_runs([old, fewer])
     reworded = run_of([replace(questions[0], text="other words"), *questions[1:]], {"base": {}})
-    with pytest.raises(UsageError, match=r"1 were changed between .* \(lex-0001\)"):
+    with pytest.raises(UsageError, match=r"1 was changed between .* \(lex-0001: text\)"):
         compare_runs([old, reworded])
-
-
-def test_notes_reviews_and_what_no_run_asked_do_not_matter(old, run_of, questions):
-    noted = replace(questions[0], notes="asked again", provenance=Provenance(status="verified"))
-    new = run_of([noted, *questions[1:]], {"base": {}}, questions_digest="e" * 64)
-    found = compare_runs([old, new])
-    assert [row["what"] for row in found["differences"]] == ["question sets, where these runs did not ask"]
+    regraded = [replace(questions[0], suite="code"), *(replace(q, gold=q.gold * 2) for q in questions[1:])]
+    changed = r"12 were changed between .* \(lex-0001: suite, lex-0002: gold, lex-0003: gold and 9 more\)"
+    with pytest.raises(UsageError, match=changed):
+        compare_runs([old, run_of(regraded, {"base": {}})])
 
 
 def test_gat_10_other_metric_definitions_are_refused_by_their_versions(old, new):
@@ -260,6 +236,115 @@ def test_a_mistake_in_the_command_is_a_sentence(arguments, message, old, tmp_pat
 def test_rec_02_a_damaged_row_is_told_by_its_record(old, new):
     path = new.folder / "per_query.jsonl"
     row = {"question": "lex-0001", "configuration": "base", "ranking": 3, "metrics": {}}
-    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    path.write_text("\n".join([json.dumps(row), *path.read_text(encoding="utf-8").splitlines()[1:]]), encoding="utf-8")
     with pytest.raises(RecordError, match=f"{new.folder.name}: a file of this record is not what a run writes"):
         compare_runs([old, new])
+
+
+def test_rec_02_rows_that_a_complete_record_lost_are_told_and_not_passed_over(old, new):
+    """Nine of twelve pairs would be another comparison, under the name of the whole."""
+    path = new.folder / "per_query.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(lines[:-2]) + '\n{"question": "lex-00', encoding="utf-8")
+    with pytest.raises(RecordError, match=r"has 10 of 12 rows, none of lex-0011 under base; the last line .* is torn"):
+        compare_runs([old, new])
+    path.write_text("\n".join([*lines, lines[0]]) + "\n", encoding="utf-8")
+    with pytest.raises(RecordError, match="a row of lex-0001 under base that was not planned, or has it twice"):
+        compare_runs([old, new])
+
+
+def test_sta_14_the_suites_of_a_pair_are_a_family_too(run_of, question_of):
+    """Three suites of eight questions: eight, seven and no question won. p = 2/2**8, 2/2**7 and 1, by Holm times 3, 2, 1."""
+    suites = ["books"] * 8 + ["code"] * 8 + ["lexical"] * 8
+    asked = [question_of(number, suite=suite) for number, suite in enumerate(suites, start=1)]
+    won = {question.id: [f"g{at}.md"] for at, question in enumerate(asked[:15], start=1)}
+    (pair,) = compare_runs([run_of(asked, {"base": {}}), run_of(asked, {"base": won})])["comparisons"]
+    told = {
+        suite: (entry["p_sign_flip"], entry["p_holm"], entry["comparisons"])
+        for suite, entry in pair["by_suite"].items()
+    }
+    assert told == {
+        "books": (2 / 256, 6 / 256, 3),
+        "code": (2 / 128, 4 / 128, 3),
+        "lexical": (1.0, 1.0, 3),
+    }  # fmt: skip
+    assert pair["metrics"]["ndcg@10"]["p_holm"] == pair["metrics"]["ndcg@10"]["p_sign_flip"]  # of one pair
+    text = render_markdown(build_between(compare_runs([run_of(asked, {"base": {}}), run_of(asked, {"base": won})])))
+    assert (
+        "3 suites: about 0.15 would look real by chance alone, so p Holm, over the suites of a pair, is beside p."
+        in text
+    )
+    row = next(line for line in text.splitlines() if "code (diag)" in line)
+    assert [cell.strip() for cell in row.split("|")][-4:-2] == ["0.0156", "0.0312"]
+
+
+def test_the_suites_of_each_pair_are_a_family_of_their_own(run_of, question_of):
+    asked = [question_of(number, suite="books" if number <= 8 else "code") for number in range(1, 17)]
+    arms = {"one": {}, "two": {}}
+    better = {question.id: [f"g{at}.md"] for at, question in enumerate(asked, start=1)}
+    found = compare_runs([run_of(asked, arms), run_of(asked, {"one": better, "two": {}})])["comparisons"]
+    assert [pair["by_suite"]["books"]["comparisons"] for pair in found] == [2, 2]
+    assert found[0]["by_suite"]["books"]["p_holm"] == 2 * 2 / 256
+
+
+def words_of(found):
+    section = next(one for one in build_between(found).sections if one.title == "In words")
+    return [line[2:] for line in render_terminal(replace(build_between(found), sections=(section,)), 1_000).splitlines()
+            if line.startswith("- ")]  # fmt: skip
+
+
+def test_pairs_that_ranked_alike_are_one_sentence_that_points_nowhere(run_of, questions):
+    """Fifteen configurations, of which one changed: nothing of the others stands below."""
+    names = [f"c{number:02d}" for number in range(15)]
+    answers = lists(*[RIGHT] * 12)
+    one = run_of(questions, dict.fromkeys(names, answers))
+    other = run_of(questions, dict.fromkeys(names, answers) | {"c14": lists(*[WRONG] * 12)})
+    said = words_of(compare_runs([one, other]))
+    assert [line.split(":")[0] for line in said[:1]] == ["c14, indeterminate"]
+    assert said[1:] == [
+        f"{', '.join(names[:12])} and 2 more ranked exactly as in {one.run['run_id']} on every question."
+    ]
+    assert words_of(compare_runs([one, one])) == [
+        f"{', '.join(names[:12])} and 3 more ranked exactly as in {one.run['run_id']} on every question."
+    ]
+
+
+def test_pairs_beyond_the_twelfth_that_are_said_to_stand_below_do(run_of, questions):
+    names = [f"c{number:02d}" for number in range(15)]
+    one = run_of(questions, dict.fromkeys(names, lists(*[RIGHT] * 12)))
+    other = run_of(questions, dict.fromkeys(names, lists(*[WRONG] * 12)))
+    found = compare_runs([one, other])
+    assert words_of(found)[-1] == "3 more pairs stand below and in the output of --json."
+    text = render_markdown(build_between(found)).partition("## New against old")[2]
+    assert all(f"| {name} | ndcg@10" in text for name in names)
+
+
+def test_sta_04_too_few_to_tell_is_said_by_how_few_differ_and_not_by_a_detectable_effect(run_of, questions):
+    """One question lost of twelve: whatever its size, 2 ** (1 - 1) is the smallest p there is."""
+    one = run_of(questions, {"base": lists(*[RIGHT] * 12)})
+    other = run_of(questions, {"base": lists(SECOND, *[RIGHT] * 11)})
+    (said,) = words_of(compare_runs([one, other]))
+    assert said.startswith("base, too few to tell: ndcg@10 1.000 to 0.969, ")
+    assert said.endswith("; 1 cluster with a difference, and fewer than 6 cannot reach p 0.05.")
+    assert "may go unseen" not in said
+
+
+def test_a_record_named_twice_is_said_to_be_one(old, new):
+    said = "Old and new are one and the same record"
+    assert said in render_markdown(build_between(compare_runs([old, old])))
+    assert said not in render_markdown(build_between(compare_runs([old, new])))
+
+
+def test_a_run_that_a_selection_cut_is_not_said_to_have_broken_off(old, run_of, questions):
+    cut = run_of(questions, {"base": {}}, complete=False, partial=True)
+    with pytest.raises(
+        UsageError, match=r"incomplete: its selection \(-k, -m, --lf or a path\) left planned cells out"
+    ):
+        compare_runs([old, cut])
+
+
+@pytest.mark.parametrize("command", ["compare", "merge", "power", "export", "show", "report"])
+def test_an_empty_text_names_no_record(command, old, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main([command, "", "--runs-dir", "runs"]) == 4
+    assert "an empty text names no record; write `last`, a run id, or the path of a record" in capsys.readouterr().err

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from math import sqrt
+from math import pi, sqrt
 
 import numpy as np
 import pytest
 
 from pytest_ragbench.cli import main
 from pytest_ragbench.configurations.model import Configuration
-from pytest_ragbench.errors import UsageError
+from pytest_ragbench.errors import RecordError, UsageError
 from pytest_ragbench.runs.powering import power_of
 
 ARMS = [Configuration("a", "a", {"name": "a"}), Configuration("b:1", "b.1", {"name": "b:1"}, pairs=("a",))]
@@ -48,10 +48,10 @@ def test_by_hand_with_a_file_a_question(record):
     assert one["design_effect"] == pytest.approx(1.0, abs=0.05)
     assert (one["icc"], one["in_these_clusters"]) == (None, {"possible": None, "questions": None})
     # Connor: share 12/40 = 0.3, effect 0.1
-    assert one["mcnemar"] == {"discordant": 12, "detectable": None, "questions": 234} | {
-        "detectable": one["mcnemar"]["detectable"]
-    }
-    assert 0.2 < one["mcnemar"]["detectable"] < 0.3
+    assert (one["mcnemar"]["discordant"], one["mcnemar"]["questions"]) == (12, 234)
+    # and with n = 40 given, the effect d of sqrt(n) d = 1.959964 sqrt(0.3) + 0.841621 sqrt(0.3 - d^2)
+    detectable = one["mcnemar"]["detectable"]
+    assert sqrt(40) * detectable == pytest.approx(1.959964 * sqrt(0.3) + 0.841621 * sqrt(0.3 - detectable**2), abs=1e-5)
 
 
 def test_suites_stand_behind_all_questions_and_small_ones_are_diagnostic(record):
@@ -95,6 +95,14 @@ def test_it_is_told_where_the_other_arm_leaves_no_room_for_a_gain(run_of, questi
     assert [entry(power_of(record, effect))["ceiling"] for effect in (0.02, 0.03)] == [False, True]
 
 
+def test_arms_without_a_scored_question_in_common_are_told_so(run_of, question_of, command):
+    questions = [question_of(number) for number in range(1, 4)]
+    failed = {question.id: ValueError("x") for question in questions}
+    run_of(questions, {"a": {}, "b:1": failed}, arms=ARMS)
+    status, said = command("last")
+    assert (status, "The arms scored no question in common." in said.out) == (0, True)
+
+
 def test_the_same_record_gives_the_same_bytes(record):
     assert json.dumps(power_of(record, 0.03)) == json.dumps(power_of(record, 0.03))
 
@@ -122,10 +130,22 @@ def test_what_the_run_does_not_have_is_refused(record, keys, said):
 
 def test_a_run_without_pairs_and_an_unfinished_one_are_refused(run_of, question_of):
     questions = [question_of(1)]
-    with pytest.raises(UsageError, match="pair two with --config NAME --against NAME"):
+    with pytest.raises(UsageError, match=r"measured a alone.*run two configurations with --rag-configs=A,B"):
         power_of(run_of(questions, {"a": {}}), 0.03)
+    two = run_of(questions, {"a": {}, "b": {}})
+    with pytest.raises(UsageError, match=r"declares no pair of its configurations; pair two .* \(it has: a, b\)"):
+        power_of(two, 0.03)
+    with pytest.raises(UsageError, match="declares no partner of b; pair two with --config NAME --against NAME"):
+        power_of(two, 0.03, configurations=["b"])
     with pytest.raises(UsageError, match="incomplete"):
         power_of(run_of(questions, {"a": {}}, complete=False), 0.03)
+
+
+def test_rec_02_rows_that_a_complete_record_lost_are_told_and_not_passed_over(record):
+    path = record.folder / "per_query.jsonl"
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(RecordError, match=r"has 79 of 80 rows, none of lex-0040 under b:1; the last line .* is torn"):
+        power_of(record, 0.03)
 
 
 # --- the command --------------------------------------------------------------------------------------------------------
@@ -152,6 +172,34 @@ def test_the_text_says_what_is_needed_and_what_cannot_be_reached(record, command
     assert row[:4] == ["hit@1", "all", "40", "12"]
     assert row[-1] == "234"
     assert "Nothing to reckon with: ndcg@10 (code), recall@10 (code), hit@1 (code)." in " ".join(said.out.split())
+
+
+def test_questions_of_the_sealed_split_are_called_that(run_of, question_of, command):
+    questions = [question_of(number, split="test" if number > 10 else "dev") for number in range(1, 31)]
+    lists = {"a": {}, "b:1": {q.id: [q.gold[0].locator.file] for q in questions[::2]}}
+    run_of(questions, lists, arms=ARMS, split="all", ledger={"count": 3, "last_hash": "f" * 64})
+    words = " ".join(command("last")[1].out.split())
+    assert "20 questions of the sealed test split: this reads what was measured and is no look" in words
+    assert "the split was opened 3 times" in words
+    found = json.loads(command("last", "--json")[1].out)
+    assert (found["sealed"], found["looks"]) == (20, 3)
+
+
+def test_a_dev_run_is_not_said_to_be_sealed(record, command):
+    assert "sealed" not in command("last")[1].out
+
+
+def test_a_run_that_is_judged_at_its_share_of_the_level_is_said_to_be(run_of, question_of, command):
+    """The second look: 6 x 0.05 / (pi^2 x 4) = 0.0076, at which the run's report has a larger detectable effect."""
+    questions = [question_of(number) for number in range(1, 31)]
+    lists = {"a": {}, "b:1": {q.id: [q.gold[0].locator.file] for q in questions[::2]}}
+    level = 6 * 0.05 / (pi**2 * 4)
+    bootstrap = {"seed": 20260901, "resamples": 10_000, "confidence": 1 - level, "cluster": "file", "look": 2}
+    run_of(questions, lists, arms=ARMS, bootstrap=bootstrap)
+    words = " ".join(command("last")[1].out.split())
+    assert "The run itself is judged at 0.007599, its share by alpha spending" in words
+    found = json.loads(command("last", "--json")[1].out)
+    assert (found["level"], found["judged_at"]) == (0.05, pytest.approx(level, abs=1e-12))
 
 
 def test_json_holds_everything(record, command):

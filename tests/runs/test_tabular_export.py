@@ -116,7 +116,8 @@ def test_half_of_a_surrogate_pair_is_written_as_its_escape(run_of, question_of, 
 
 
 def test_parquet_holds_the_same_columns_with_texts_as_they_are(hostile, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
+    from pyarrow import parquet
+
     write_parquet(hostile, tmp_path / "rows.parquet")
     table = parquet.read_table(tmp_path / "rows.parquet")
     assert table.column_names == Layout(hostile).columns
@@ -127,6 +128,64 @@ def test_parquet_holds_the_same_columns_with_texts_as_they_are(hostile, tmp_path
         assert line["text"] == texts[row["question"]]
         assert {name: line[name] for name in row["metrics"]} == row["metrics"]
         assert (line["sealed"], line["domain"]) == (False, None)
+
+
+def test_parquet_of_many_rows_is_read_back_whole_and_by_its_types(run_of, question_of, tmp_path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    questions = [question_of(number, split="test" if number > 1_000 else "dev") for number in range(1, 1_203)]
+    record = run_of(questions, {"one": {"lex-0001": ["g1.md"], "lex-0002": ValueError("x")}}, split="all")
+    said = write_parquet(record, tmp_path / "rows.parquet")
+    table = parquet.read_table(tmp_path / "rows.parquet")
+    assert (table.num_rows, sum(table["sealed"].to_pylist())) == (1_202, 202)
+    assert "1,202 rows; 202 of them of the sealed test split" in said
+    types = {name: table.schema.field(name).type for name in ("question", "sealed", "ranked", "ndcg@10", "ms_search")}
+    assert types == {
+        "question": pa.string(), "sealed": pa.bool_(), "ranked": pa.int32(), "ndcg@10": pa.float64(),
+        "ms_search": pa.float64(),
+    }  # fmt: skip
+    first, second, *_ = table.to_pylist()
+    assert (first["ndcg@10"], first["error"]) == (1.0, None)
+    assert (second["ndcg@10"], second["error"]) == (None, "ValueError: x")
+
+
+REFUSED = {
+    "no pyarrow": (["--parquet", "rows.parquet"], "--parquet needs pyarrow"),
+    "no folder": (["--csv", "nowhere/rows.csv"], "nowhere/rows.csv: it cannot be written, there is no folder nowhere"),
+    "a folder": (["--csv", "taken"], "taken: it is a folder; name a file in it"),
+    "one place": (["--csv", "out"], "--trec, --csv name one place; give each form its own"),
+    "a file": (["--trec", "pytest.ini"], "pytest.ini: it is no folder"),
+    "not empty": (["--trec", "runs"], "runs: it is not empty"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_of_several_forms_none_is_written_where_one_cannot_be(case, hostile, tmp_path, monkeypatch, capsys):
+    """What was written would stand in the way of the next attempt."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    typed, said = REFUSED[case]
+    assert main(["export", "last", "--runs-dir", "runs", "--trec", "out", "--csv", "rows.csv", *typed]) == 4
+    shown = capsys.readouterr()
+    assert (said in shown.err, shown.out) == (True, "")
+    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "rows.csv").exists()
+
+
+def test_a_table_may_stand_in_the_new_folder_of_the_trec_files(hostile, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "last", "--runs-dir", "runs", "--csv", "out/rows.csv", "--trec", "out"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["out: 14 questions, 2 configurations", "out/rows.csv: 28 rows"]
+
+
+def test_one_of_a_kind_is_counted_in_the_singular(run_of, question_of, tmp_path, monkeypatch, capsys):
+    run_of([question_of(1)], {"one": {}})
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "last", "--runs-dir", "runs", "--csv", "rows.csv", "--trec", "out"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["out: 1 question, 1 configuration", "rows.csv: 1 row"]
 
 
 def test_without_pyarrow_parquet_is_refused_by_its_name(hostile, tmp_path, monkeypatch, capsys):

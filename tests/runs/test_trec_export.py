@@ -1,5 +1,6 @@
 """TREC files of a run: other tools compute our document-level numbers from them, and keep our order."""
 
+import json
 import random
 import unicodedata
 from itertools import pairwise
@@ -10,7 +11,8 @@ import pytrec_eval
 
 from pytest_ragbench.canonical import fold_path
 from pytest_ragbench.cli import main
-from pytest_ragbench.errors import UsageError
+from pytest_ragbench.configurations.model import Configuration
+from pytest_ragbench.errors import RecordError, UsageError
 from pytest_ragbench.execution.source_lines import Findings
 from pytest_ragbench.execution.trec_files import read_run
 from pytest_ragbench.questions.model import GoldSource, Locator, Question
@@ -162,3 +164,45 @@ def test_the_same_record_gives_the_same_bytes(run_of, tmp_path):
         write_trec(record, tmp_path / name)
     for file in ("one.run", "qrels.txt"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+
+
+@pytest.mark.parametrize("marker", ["../evil", "a/b", "", ".hidden"])
+def test_a_marker_that_would_lead_out_of_the_folder_is_refused(run_of, question_of, tmp_path, marker):
+    arms = [Configuration("one", marker or " ", {"name": "one"})]
+    record = run_of([question_of(1)], {"one": {}}, arms=arms)
+    with pytest.raises(RecordError, match=r"run.json: configuration 'one', marker .*: bad name"):
+        write_trec(record, tmp_path / "deep" / "out")
+    assert not (tmp_path / "deep").exists()
+
+
+def test_two_configurations_never_share_a_file(run_of, question_of, tmp_path):
+    record = run_of([question_of(1)], {"a": {}, "a.sealed": {}})
+    with pytest.raises(UsageError, match=r"two configurations would be written to a\.sealed\.run; rename one"):
+        write_trec(record, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_configurations_that_differ_in_capitals_alone_share_a_file_on_many_disks(run_of, question_of, tmp_path):
+    record = run_of([question_of(1)], {"Solo": {}, "solo": {}})
+    said = r"two configurations would be written to Solo\.run and .*solo\.run.*, one file on many disks; rename one"
+    with pytest.raises(UsageError, match=said):
+        write_trec(record, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("key", "value"), [("configuration", "zz"), ("question", "lex-0009")])
+def test_rec_02_a_row_that_was_not_planned_is_told_by_its_cell(run_of, question_of, tmp_path, key, value):
+    record = run_of([question_of(1)], {"one": {}})
+    path = record.folder / "per_query.jsonl"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}) + "\n")
+    with pytest.raises(RecordError, match=f"has a row of .*{value}.*, which was not planned; the record was edited"):
+        write_trec(record, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_row_stands_where_its_question_is_sealed_whatever_it_says_of_itself(run_of, question_of, tmp_path):
+    record = run_of([question_of(1, split="test")], {"one": {}}, split="test")
+    path = record.folder / "per_query.jsonl"
+    path.write_text(path.read_text().replace('"split":"test"', '"split":"dev"'))
+    write_trec(record, tmp_path / "out")
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["one.sealed.run", "qrels.sealed.txt"]

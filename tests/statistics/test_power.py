@@ -151,6 +151,18 @@ def test_what_is_no_effect_is_refused(effect):
         mcnemar_needed(0.3, effect)
 
 
+@pytest.mark.parametrize(("n", "told"), [(29, False), (30, True)])
+def test_an_icc_is_told_from_ten_questions_beyond_the_first_of_their_file(n, told):
+    one = Spread(n=n, clusters=20, error=0.02, independent=0.019, size=1.7, differing=15)
+    assert (one.icc is not None) is told
+
+
+def test_a_large_effect_needs_no_fewer_questions_than_there_are_files():
+    # By the formula 100 * (2.80 * 0.01 / 0.0933)^2 = 9 questions would do; but each of the 50 files keeps one.
+    one = Spread(n=100, clusters=50, error=0.01, independent=0.01, size=2.0, differing=50)
+    assert reachable(one, 0.28 / 3) == (True, 50)
+
+
 def drawn(generator, runs, clusters, size, icc, sd=0.3):
     """Mean differences of files with a common part each, `(runs, clusters)`."""
     common = generator.normal(0.0, sd * sqrt(icc), size=(runs, clusters))

@@ -14,7 +14,7 @@ pytest.importorskip("benchmarks.validity", reason="benchmarks/ is not part of th
 
 from benchmarks.validity import __main__ as command
 from benchmarks.validity import words
-from benchmarks.validity.counting import EFFECTS, Effort, Null, Share, null, power
+from benchmarks.validity.counting import EFFECTS, Effort, Null, Share, expanded, null, power
 from benchmarks.validity.laws import LAWS, Questions, draw, tilted
 from benchmarks.validity.page import false_real_row, paragraph, render
 from benchmarks.validity.results import Results, broken, measure, promised, rate
@@ -81,6 +81,20 @@ def test_what_is_promised_is_the_coverage_of_normal_values():
     assert 0.949 < promised(500) < 0.95
 
 
+@pytest.mark.parametrize("files", [7, 20, 100])
+def test_an_expanded_interval_of_normal_values_is_as_wide_as_student_s(files):
+    """A resampled mean of normal values has the deviation s sqrt((n - 1) / n) / sqrt(n); t has s / sqrt(n)."""
+    reach = stats.norm.ppf(0.5 + expanded(files) / 2) * np.sqrt((files - 1) / files)
+    assert reach == pytest.approx(stats.t.ppf(0.975, files - 1), rel=1e-9)
+    assert 1 - 2 * stats.t.sf(reach, files - 1) == pytest.approx(0.95, abs=1e-9)
+
+
+def test_wider_intervals_cover_more_of_few_questions():
+    found = null(1, Questions(20, clustered=False), Effort(replicates=500, resamples=500))
+    assert found.wider_mean.count > found.mean.count
+    assert found.wider_difference.count > found.difference.count
+
+
 def test_fewer_than_six_files_are_never_called_real():
     found = power(1, Questions(40, clustered=True), 0.10, Effort(replicates=50, resamples=100))
     assert found.questions.count == 5
@@ -91,11 +105,12 @@ def test_a_rate_stands_with_its_error_and_what_breaks_a_promise_is_named():
     assert rate(Share(200, 4000)) == "5.0 ± 0.3 %"
     assert rate(Share(0, 4000)) == "0.0 ± 0.0 %"
     good, bad = Share(3790, 4000), Share(3600, 4000)
-    cell = Null(LAWS[0], Questions(50, clustered=False), good, bad, Share(1, 4000), Share(9, 4000), Share(280, 4000))
+    ladders = Share(9, 4000), Share(280, 4000)
+    cell = Null(LAWS[0], Questions(50, clustered=False), good, bad, Share(1, 4000), *ladders, good, good)
     ladder, interval = broken(Results(Effort(), (cell,), ()))
     assert "7.0 ± 0.4 % of the ladders hold a false `real`" in ladder
     assert "the interval of the difference covers 90.0 ± 0.5 %, promised are 94.2 %" in interval
-    uneven = Null(LAWS[3], cell.questions, bad, bad, bad, None, None)
+    uneven = Null(LAWS[3], cell.questions, bad, bad, bad, None, None, bad, bad)
     assert broken(Results(Effort(), (uneven,), ())) == []
 
 
@@ -123,7 +138,7 @@ def test_the_page_has_the_defaults_and_the_tables_of_this_code():
     made = render(measure(Effort(replicates=2, resamples=50)))
     assert shape(page) == shape(made)
     assert paragraph(words.opening(usual)[-1]) in page
-    for told in (words.COMMAND, *map(paragraph, (words.COVERAGE, words.FALSE_REAL, words.POWER))):
+    for told in (words.COMMAND, *map(paragraph, (words.COVERAGE, words.WIDER, words.FALSE_REAL, words.POWER))):
         assert told in page
     assert page.partition("## What is drawn")[2].partition("## Coverage")[0] in made
 
@@ -134,4 +149,11 @@ def test_the_figures_of_the_page_come_out_again(number, n, clustered):
     page = PAGE.read_text(encoding="utf-8")
     found = null(number, Questions(n, clustered), Effort())
     assert f"| {' | '.join(false_real_row(found))} |" in page
-    assert f" {rate(found.mean)}" in page.replace("*", "")
+    plain, wider = (
+        page.replace("*", "").partition(start)[2].partition(end)[0]
+        for start, end in (("## Coverage", "## Wider"), ("## Wider", "## False"))
+    )
+    column = 2 + 2 * number
+    for part, shares in ((plain, (found.mean, found.difference)), (wider, (found.wider_mean, found.wider_difference))):
+        told = [line.split(" | ") for line in part.splitlines() if line.startswith(f"| {n} |")][int(clustered)]
+        assert [cell.removesuffix(" |") for cell in told[column : column + 2]] == [rate(share) for share in shares]

@@ -49,7 +49,7 @@ def check_names(names: Iterable[str], suites: Iterable[str]) -> None:
     for name in names:
         if not MARKER.fullmatch(name):
             raise UsageError(
-                f"--run {name!r}: a name has letters, digits, `_`, `.`, `+` and `-`, the first a letter or a digit"
+                f"--run {name!r}: a name has ASCII letters, digits, `_`, `.`, `+` and `-`, the first a letter or digit"
             )
         if name in taken:
             raise UsageError(
