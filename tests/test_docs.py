@@ -11,6 +11,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pytest_ragbench import cli
 from pytest_ragbench.analysis.between import Pairing, between
@@ -238,6 +239,12 @@ def test_every_yaml_example_loads(file, block, tmp_path):
     path.write_text(text, encoding="utf-8")
     if text.lstrip().startswith("hard_gates:"):
         assert load_hard_gates(path, Known(10, metric_names(), ("R0-lexical",), {"books"}, ()))
+        return
+    if "\njobs:" in text:
+        called = [job["uses"] for job in yaml.safe_load(text)["jobs"].values()]
+        names = [re.search(r"\.github/workflows/[\w-]+\.yml", used)[0] for used in called]
+        assert names
+        assert all((ROOT / name).is_file() for name in names)
         return
     assert load_catalogue(path, reserved=BUILT_IN).experiments
     assert not missing_off_values(path)
@@ -609,7 +616,7 @@ def pytest_flags(request):
     return set(request.config._parser.optparser._option_string_actions)
 
 
-FOREIGN = {"--check", "--porcelain", "--local-dir", "--write"}
+FOREIGN = {"--check", "--porcelain", "--local-dir", "--write", "--unshallow"}
 """Flags of ruff, git, hf and the benchmarks."""
 LAYA = {"--data", "--eval", "--base", "--out", "--loss", "--epochs", "--micro-batch", "--grad-accum", "--seed"}
 LAYA |= {"--dry-run", "--freeze-encoder"}
