@@ -5,11 +5,12 @@ They take and give values and records, and print nothing. The test split is open
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ragbench import canonical
 from pytest_ragbench.baselines.files import MAIN, read_baseline
 from pytest_ragbench.bisection.search import Bisection, bisect_commits
 from pytest_ragbench.configurations.loading import load_catalogue
@@ -25,11 +26,11 @@ from pytest_ragbench.questions.model import GoldSource, Locator, Question
 from pytest_ragbench.questions.serial import questions_digest
 from pytest_ragbench.records.record import RunRecord, find_run
 from pytest_ragbench.reports.commands import render_record
-from pytest_ragbench.runs.gating import Held, judge_run
+from pytest_ragbench.runs.gating import Held, check_rules, judge_run
 from pytest_ragbench.runs.measuring import measure_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "Bisection",
@@ -55,7 +56,7 @@ def measure(
     questions: str | Path | Iterable[Question],
     configurations: str | Path | Mapping[str, Mapping[str, Any]] | None = None,
     *,
-    names: Sequence[str] = (),
+    names: str | Sequence[str] = (),
     k: int = 10,
     limit: int | None = None,
     root: str | Path = ".",
@@ -83,14 +84,22 @@ def measure(
 
     Raises:
         InputError: A set or the configurations have mistakes; the message names each with its place.
-        UsageError: Nothing is to be measured, a name is unknown, or the pipeline refuses an override.
+        UsageError: Nothing is to be measured, a name is unknown, an argument is of another kind, or the pipeline
+            refuses an override.
         SealedError: Every question is of the test split.
         RecordError: The record cannot be written.
     """
+    _check_numbers(k=k, limit=limit)
+    if not callable(getattr(pipeline, "search", None)) and not callable(pipeline):
+        raise UsageError(
+            f"a {type(pipeline).__name__} cannot be measured; give an object with `search(query, **overrides)`, or a "
+            "function of that shape"
+        )
     asked = _questions(questions)
     planned = _planned(asked, limit)
     catalogue = _catalogue(configurations, {question.suite for question in asked})
-    selection = select(catalogue, names or _default_names(catalogue, configurations))
+    wanted = tuple(names.split(",")) if isinstance(names, str) else names  # a text is a sequence of its characters
+    selection = select(catalogue, wanted or _default_names(catalogue, configurations))
     return measure_all(
         pipeline,
         planned,
@@ -123,7 +132,7 @@ def gate(run: RunRecord, baselines: str | Path = BASELINES, *, floors: bool = Fa
 
     Raises:
         InputError: `thresholds.yaml` has mistakes.
-        UsageError: There is no `thresholds.yaml`.
+        UsageError: There is no `thresholds.yaml`, or none with a rule to judge by.
         RecordError: The record or the baseline is damaged.
     """
     folder = Path(baselines)
@@ -136,6 +145,7 @@ def gate(run: RunRecord, baselines: str | Path = BASELINES, *, floors: bool = Fa
         domains=frozenset(question.domain for question in questions if question.domain),
     )
     rules = load_hard_gates(folder / FILE_NAME, known)
+    check_rules(rules, shown_path(folder / FILE_NAME), floors=floors)
     if floors:
         return judge_run(run, rules, None)
     shown = f"{shown_path(folder)}/{MAIN}"
@@ -155,14 +165,23 @@ def report(run: RunRecord) -> str:
     return render_record(run)
 
 
-def _questions(given: str | Path | Iterable[Question]) -> tuple[Question, ...]:
+def _questions(given: Any) -> tuple[Question, ...]:
     if isinstance(given, str | Path):
         return load_questions(Path(given)).questions
-    found = tuple(sorted(given, key=lambda question: question.id))
+    found = tuple(given) if isinstance(given, Iterable) else (given,)
+    if other := next((one for one in found if not isinstance(one, Question)), None):
+        raise UsageError(f"a {type(other).__name__} is no Question; give questions, or the path of a set")
+    found = tuple(sorted(found, key=lambda question: question.id))
     twice = next((one.id for one, other in pairwise(found) if one.id == other.id), None)
     if twice is not None:
         raise UsageError(f"two questions have the id {twice}; an id names one question")
     return found
+
+
+def _check_numbers(**numbers: int | None) -> None:
+    for name, value in numbers.items():
+        if value is not None and (type(value) is not int or value < 1):
+            raise UsageError(f"{name} = {value!r}: it is a whole number, 1 or more")
 
 
 def _planned(questions: Sequence[Question], limit: int | None) -> tuple[Question, ...]:
@@ -182,11 +201,13 @@ def _planned(questions: Sequence[Question], limit: int | None) -> tuple[Question
 def _catalogue(given: str | Path | Mapping[str, Mapping[str, Any]] | None, suites: set[str]) -> Catalogue:
     if given is None or isinstance(given, str | Path):
         return load_catalogue(None if given is None else Path(given), reserved=suites)
+    if not isinstance(given, Mapping):
+        raise UsageError(f"configurations are a path or a mapping of names to overrides, not a {type(given).__name__}")
     if not given:
         raise UsageError("no configuration is given; `{'default': {}}` measures the pipeline as it is")
     first = next(iter(given))
-    for name in given:
-        if (problem := check_name(name)) is not None:
+    for name, overrides in given.items():
+        if (problem := check_name(name) or _unwritable(overrides)) is not None:
             raise UsageError(f"configuration {name!r}: {problem}")
     return Catalogue(
         {
@@ -194,6 +215,17 @@ def _catalogue(given: str | Path | Mapping[str, Mapping[str, Any]] | None, suite
             for name, overrides in given.items()
         }
     )
+
+
+def _unwritable(overrides: object) -> str | None:
+    """A complaint about overrides that no record could hold, or None."""
+    if not isinstance(overrides, Mapping):
+        return f"its overrides are a mapping, not a {type(overrides).__name__}"
+    try:
+        canonical.dumps(dict(overrides))
+    except (TypeError, ValueError) as error:
+        return f"its overrides must be JSON: {error}"
+    return None
 
 
 def _default_names(catalogue: Catalogue, given: object) -> tuple[str, ...]:

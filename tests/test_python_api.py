@@ -129,6 +129,11 @@ def test_the_test_split_is_never_searched(runs):
         (([question(1), question(1)],), "two questions have the id lex-0001"),
         (([question(1)], {}), "no configuration is given"),
         (([question(1)], {"and": {}}), "a word of `-m` expressions"),
+        (([question(1)], {"one": 5}), "configuration 'one': its overrides are a mapping, not a int"),
+        (([question(1)], {"one": {"a": {1}}}), "configuration 'one': its overrides must be JSON"),
+        (([question(1)], ["one"]), "a mapping of names to overrides, not a list"),
+        ((["lex-0001"],), "a str is no Question"),
+        ((5,), "a int is no Question"),
     ],
 )
 def test_a_mistake_is_a_sentence_and_leaves_nothing(arguments, message, runs):
@@ -137,8 +142,30 @@ def test_a_mistake_is_a_sentence_and_leaves_nothing(arguments, message, runs):
     assert not runs.exists()
 
 
+@pytest.mark.parametrize("keys", [{"k": 0}, {"k": "10"}, {"limit": 0}, {"limit": -1}, {"k": True}])
+def test_a_depth_or_a_limit_below_one_is_a_sentence_and_leaves_nothing(keys, runs):
+    ((name, value),) = keys.items()
+    with pytest.raises(UsageError, match=f"{name} = {value!r}: it is a whole number, 1 or more"):
+        measure(search, [question(1), question(2)], runs_dir=runs, **keys)
+    assert not runs.exists()
+
+
+@pytest.mark.parametrize("pipeline", [None, 5, "search"])
+def test_what_cannot_search_is_no_pipeline(pipeline, runs):
+    with pytest.raises(UsageError, match="cannot be measured; give an object with `search"):
+        measure(pipeline, [question(1)], runs_dir=runs)
+    assert not runs.exists()
+
+
+def test_names_may_be_written_as_on_the_command_line(runs):
+    run = measure(search, [question(1)], {"one": {}, "two": {}, "three": {}}, names="one,three", runs_dir=runs)
+    assert list(run.summary()["results"]) == ["one", "three"]
+
+
 def test_a_pipeline_that_knows_its_overrides_refuses_before_any_search(runs):
     class Strict:
+        search = staticmethod(search)
+
         def check_overrides(self, **overrides):
             raise ValueError(f"{next(iter(overrides))}: no such override; did you mean depth?")
 
@@ -159,6 +186,16 @@ def test_the_gate_judges_by_the_floors_of_the_file(runs, tmp_path):
     (folder / "thresholds.yaml").write_text("hard_gates: {recal@10: {min: 0.5}}\n")
     with pytest.raises(InputError, match=r"did you mean `?recall@10"):
         gate(run, folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "floors"),
+    [("", False), ("hard_gates: {}", False), ("hard_gates: {recall@10: {max_regression_delta: 0}}", True)],
+)
+def test_a_gate_without_a_rule_is_a_mistake_and_never_green(text, floors, runs, tmp_path):
+    (tmp_path / "thresholds.yaml").write_text(text)
+    with pytest.raises(UsageError, match="so that every run would pass"):
+        gate(measure(search, [question(9)], runs_dir=runs), tmp_path, floors=floors)
 
 
 def test_any_sequence_can_be_bisected():

@@ -18,6 +18,9 @@ def disagreements(baseline: Baseline) -> Iterator[tuple[str, str, str]]:
     """Where means and rows part: the dotted path of the value, what stands there, and what the rows give."""
     if strange := sorted({row.configuration for row in baseline.rows} - baseline.results.keys()):
         yield f"results.{strange[0]}", "nothing", "rows"
+    if strange := sorted(baseline.configurations.keys() ^ baseline.results.keys()):
+        stands = "nothing" if strange[0] in baseline.results else "overrides"
+        yield f"configurations.{strange[0]}", stands, "rows" if stands == "nothing" else "none"
     for name, result in baseline.results.items():
         own = [row for row in baseline.rows if row.configuration == name]
         path = f"results.{name}"
@@ -38,6 +41,9 @@ def disagreements(baseline: Baseline) -> Iterator[tuple[str, str, str]]:
 def _means(
     path: str, means: Mapping[str, Mapping[str, Any]], rows: Sequence[BaselineRow]
 ) -> Iterator[tuple[str, str, str]]:
+    measured = {metric for row in rows for metric in row.metrics}
+    if lost := sorted(measured - means.keys()):
+        yield f"{path}.{lost[0]}", "nothing", "values"
     for metric, entry in means.items():
         values = [value for row in rows if (value := row.metrics.get(metric)) is not None]
         if entry["n"] != len(values):

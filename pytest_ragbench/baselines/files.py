@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ragbench import durable
 from pytest_ragbench.baselines.agreement import disagreements
 from pytest_ragbench.baselines.model import SCHEMA_VERSION, Baseline
-from pytest_ragbench.baselines.projection import encode_main, encode_rows, rows_digest
+from pytest_ragbench.baselines.projection import encode_main, encode_rows, rows_digest, unix_lines
 from pytest_ragbench.baselines.schema import baseline_of, check_main, check_row
 from pytest_ragbench.errors import BaselineError, RecordError
 from pytest_ragbench.records.files import reading, unwritten
@@ -40,12 +40,12 @@ def read_baseline(folder: Path, shown: str) -> Baseline | None:
         BaselineError: The files do not belong together, were edited, or are of another schema version.
     """
     main, rows = f"{shown}/{MAIN}", f"{shown}/{ROWS}"
-    if not (folder / MAIN).exists():
-        if (folder / ROWS).exists():
+    if not _there(folder / MAIN):
+        if _there(folder / ROWS):
             raise BaselineError("baseline", f"{rows} alone: a refresh was cut short", f"{main} beside it")
         return None
     model = check_main(_current(parse_object(_text(folder / MAIN, main), main), main), main)
-    if not (folder / ROWS).exists():
+    if not _there(folder / ROWS):
         raise BaselineError("baseline", f"{main} alone", f"{rows} beside it")
     with reading(folder / ROWS):
         data = (folder / ROWS).read_bytes()
@@ -55,6 +55,21 @@ def read_baseline(folder: Path, shown: str) -> Baseline | None:
     for path, stands, gives in disagreements(baseline):
         raise BaselineError("baseline edited by hand", f"{path}: {stands} in {main}", f"{gives}, as {rows} gives")
     return baseline
+
+
+def _there(path: Path) -> bool:
+    """Whether a name stands here: what cannot be seen, or is a link to nothing, is no absent file.
+
+    Raises:
+        RecordError: The folder cannot be searched.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise RecordError(f"{path}: it cannot be read ({error.strerror or error})") from error
+    return True
 
 
 def _current(value: dict[str, Any], shown: str) -> dict[str, Any]:
@@ -99,7 +114,7 @@ def read_anchor(folder: Path) -> tuple[int, str | None] | None:
         RecordError: `main.json` cannot be read, or is no strict JSON object.
     """
     path = folder / MAIN
-    if not path.exists():
+    if not _there(path):
         return None
     ledger = parse_object(_text(path, str(path)), str(path)).get("ledger")
     if not isinstance(ledger, dict) or type(ledger.get("count")) is not int:
@@ -108,7 +123,7 @@ def read_anchor(folder: Path) -> tuple[int, str | None] | None:
 
 
 def write_baseline(folder: Path, baseline: Baseline) -> bool:
-    """Write both files, unless they hold the same bytes already.
+    """Write both files, unless they hold the same lines already, whichever line ends a checkout has given them.
 
     The rows take their place first: after a crash between the two, the digest in `main.json` does not fit them.
 
@@ -125,7 +140,7 @@ def write_baseline(folder: Path, baseline: Baseline) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / f".{MAIN}.lock", timeout=LOCK_SECONDS):
-            if all(path.exists() and path.read_bytes() == data for path, data in files.items()):
+            if all(path.exists() and unix_lines(path.read_bytes()) == data for path, data in files.items()):
                 return False
             _replace(files)
     except Timeout:

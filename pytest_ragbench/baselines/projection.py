@@ -132,7 +132,12 @@ def encode_rows(rows: Iterable[BaselineRow]) -> bytes:
 
 def rows_digest(data: bytes) -> str:
     """sha256 (hex) of `main.rows.jsonl`, whichever line ends a checkout has given it."""
-    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+    return hashlib.sha256(unix_lines(data)).hexdigest()
+
+
+def unix_lines(data: bytes) -> bytes:
+    r"""A text with `\n` alone at the end of its lines, as the files of a baseline are written."""
+    return data.replace(b"\r\n", b"\n")
 
 
 def encode_main(baseline: Baseline, digest: str) -> bytes:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.bisection import telling
+from pytest_ragbench.bisection.interruption import terminable
 from pytest_ragbench.bisection.measuring import Places, Prober
 from pytest_ragbench.bisection.model import Commit, Measurement, Outcome, Yardstick
 from pytest_ragbench.bisection.repository import Repository
 from pytest_ragbench.bisection.scoring import check_metric
 from pytest_ragbench.bisection.search import bisect_commits, probes_at_most
-from pytest_ragbench.bisection.worktrees import Workspace, terminable
+from pytest_ragbench.bisection.worktrees import Workspace
 from pytest_ragbench.canonical import TOLERANCE
 from pytest_ragbench.errors import UsageError
 
@@ -121,7 +124,7 @@ def _check(request: Request, repository: Repository) -> None:
     Raises:
         UsageError: An argument is not one that a probe can take.
     """
-    for argument in request.pytest_args:
+    for argument in (*request.pytest_args, *_always()):
         name = argument.partition("=")[0]
         if name in _TAKEN:
             raise UsageError(f"{name} is not for bisect: {_TAKEN[name]}")
@@ -150,6 +153,18 @@ def _check_path(argument: str, repository: Repository) -> None:
     """A path into the user's tree would bring its code into every probe; a store of completions is data, and taken."""
     if argument.startswith("--rag-llm="):
         return
-    typed = Path((argument.partition("=")[2] if argument.startswith("-") else argument).partition("::")[0])
-    if typed.is_absolute() and any(typed.resolve().is_relative_to(tree) for tree in repository.trees):
-        raise UsageError(f"{argument} lies in your own tree, not in a commit's; write it relative to where you stand")
+    pieces = argument.split("=")
+    for start in range(len(pieces)):  # of `-o rag_corpus=PATH` and `--override-ini=rag_corpus=PATH` too
+        typed = Path("=".join(pieces[start:]).partition("::")[0])
+        if typed.is_absolute() and any(typed.resolve().is_relative_to(tree) for tree in repository.trees):
+            raise UsageError(
+                f"{argument} lies in your own tree, not in a commit's; write it relative to where you stand"
+            )
+
+
+def _always() -> list[str]:
+    """What pytest adds to every command line."""
+    try:
+        return shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
+    except ValueError as error:
+        raise UsageError(f"PYTEST_ADDOPTS cannot be read as arguments: {error}") from None

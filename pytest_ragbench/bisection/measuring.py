@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.bisection import environment
 from pytest_ragbench.bisection.model import Commit, Measurement, UnscorableError
+from pytest_ragbench.bisection.processes import run
 from pytest_ragbench.bisection.repository import GitError, git
 from pytest_ragbench.bisection.scoring import Score, check_same, read_score
 from pytest_ragbench.errors import UsageError
@@ -97,7 +96,9 @@ class Prober:
             self._take_corpus(tree)
             place = self._place_of(commit)
             variables = self._isolation.environment(tree, self._workspace.scratch(), place / "processes", shared)
-            status = self._run(self._arguments(tree, place), tree / below, variables, place / "pytest.log")
+            command = environment.command(self._arguments(tree, place))
+            log, timeout = place / "pytest.log", self._request.timeout
+            status = run(command, tree / below, variables, log, timeout, self._workspace.folder)
             return self._read(place, status, commit)
 
     def _take_material(self, tree: Path, here: Path) -> None:
@@ -105,28 +106,37 @@ class Prober:
         named = self._request.sets
         places = self._locate(here) if here.is_dir() else None
         sets = named or (places.sets if places else None)
-        if sets is None or not sets.exists():
-            where = sets.relative_to(tree) if sets is not None and sets.is_relative_to(tree) else sets or here
-            raise UsageError(f"no question sets: {where} is not there; say where they lie with --sets PATH")
+        if sets is None:
+            raise UsageError(f"the folder {here.relative_to(tree)} is not in the bad end; stand in one that is")
+        shown = sets.relative_to(tree) if sets.is_relative_to(tree) else sets
+        if not sets.exists():
+            raise UsageError(f"no question sets: {shown} is not there; say where they lie with --sets PATH")
         # Named like the original, so that a file stays a file of its kind and a folder a folder.
         self._sets = self._sets / sets.resolve().name
         self._sets.parent.mkdir()
         shutil.copytree(sets, self._sets) if sets.is_dir() else shutil.copy2(sets, self._sets)
-        shown = sets.relative_to(tree) if sets.is_relative_to(tree) else sets
         self.questions = f"{shown} as it is now" if named else f"the bad end's {shown}"
         corpus = places.corpus if places else None
         if corpus is not None and corpus.is_relative_to(tree) and not self._request.own_corpus:
             self.corpus = corpus.relative_to(tree)
 
     def _link(self, tree: Path) -> list[Path]:
-        """Give a worktree links to what the user shares with it; what the commit has itself stays its own."""
+        """Give a worktree links to what the user shares with it; what the commit has itself stays its own.
+
+        Raises:
+            UnscorableError: The commit has a file where a link needs a folder.
+        """
         shared = []
         for link in self._request.links:
             source, place = self._repository.top / link, tree / link
-            if not place.exists():
+            if os.path.lexists(place):
+                continue
+            try:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.symlink_to(source, target_is_directory=source.is_dir())
-                shared.append(source.resolve())
+            except OSError as error:
+                raise UnscorableError(f"--link {link} has no place in this commit: {error.strerror}") from None
+            shared.append(source.resolve())
         return shared
 
     def _take_corpus(self, tree: Path) -> None:
@@ -144,25 +154,6 @@ class Prober:
         place = root / f"{len(self._measured) + 1:02}-{commit.short}"
         (place / "processes").mkdir(parents=True)
         return place.resolve()
-
-    def _run(self, arguments: list[str], here: Path, variables: dict[str, str], log: Path) -> int | None:
-        """Run pytest; its exit status, or None when its time was up."""
-        with log.open("wb") as output:
-            process = subprocess.Popen(  # noqa: S603 - a list, never a shell
-                environment.command(arguments),
-                cwd=here,
-                env=variables,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            try:
-                return process.wait(self._request.timeout)
-            except subprocess.TimeoutExpired:
-                return None
-            finally:
-                _end(process)
 
     def _arguments(self, tree: Path, place: Path) -> list[str]:
         """The user's arguments, then what must be alike in every probe; of an option given twice the last counts."""
@@ -204,23 +195,11 @@ def _check_strays(reports: Path) -> None:
         environment.check_isolated(reports)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a probe and whatever it started."""
-    try:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    except (ProcessLookupError, PermissionError):
-        pass
-    process.wait()
-
-
 def _said(log: Path) -> str:
-    """The line in which pytest says what went wrong, without its mark; the last line where there is none."""
-    lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    for mark in ("E   ", "ERROR: ", "ERROR "):
-        marked = [line for line in lines if line.startswith(mark)]
-        if marked:
-            return marked[-1].removeprefix(mark).strip()[:_REASON_CHARACTERS]
-    return lines[-1][:_REASON_CHARACTERS] if lines else ""
+    """The last line in which pytest says what went wrong, without its mark; the last line where there is none."""
+    last = dict.fromkeys(("E   ", "ERROR: ", "ERROR ", ""), "")
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        for line in filter(None, map(str.strip, lines)):
+            mark = next(mark for mark in last if line.startswith(mark))
+            last[mark] = line.removeprefix(mark).strip()[:_REASON_CHARACTERS]
+    return next(filter(None, last.values()), "")

@@ -6,6 +6,7 @@ import difflib
 import os
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,10 @@ SHALLOW = (
 
 # No hook of the user's repository runs, no configured monitor is started, no index is rewritten for being looked at.
 _QUIETLY = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false")
+# Text and names as they are: an author in another encoding is no riddle, a corpus called `notes*` no pattern.
+_PLAINLY = ("-c", "i18n.logOutputEncoding=UTF-8", "--literal-pathspecs")
+
+_NO_GIT = "git is not on the PATH; a bisect needs it"
 
 
 class GitError(UsageError):
@@ -35,13 +40,18 @@ def git(folder: Path, *arguments: str) -> str:
         GitError: It failed.
         UsageError: There is no git.
     """
-    command = ["git", *_QUIETLY, "-C", str(folder), *arguments]
+    command = ["git", *_QUIETLY, *_PLAINLY, "-C", str(folder), *arguments]
     try:
         said = subprocess.run(  # noqa: S603 - a list, never a shell; refs stand behind --end-of-options
-            command, capture_output=True, stdin=subprocess.DEVNULL, env=git_free(), check=False
+            command,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            env=git_free() | {"LC_ALL": "C.UTF-8"},
+            check=False,
+            start_new_session=True,  # Ctrl-C goes to whoever waits for git, not to git as well
         )
     except FileNotFoundError:
-        raise UsageError("git is not on the PATH; a bisect needs it") from None
+        raise UsageError(_NO_GIT) from None
     if said.returncode != 0:
         lines = said.stderr.decode("utf-8", "replace").strip().splitlines()
         told = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines[-1:]
@@ -51,13 +61,18 @@ def git(folder: Path, *arguments: str) -> str:
 
 def git_free() -> dict[str, str]:
     """The environment without what binds git to one repository: a hook exports that for another than is probed."""
+    kept = {name: value for name, value in os.environ.items() if name not in _binding()}
+    return kept | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+
+
+@cache
+def _binding() -> frozenset[str]:
+    """Names of the variables that bind git to a repository, but for those that configure it for any."""
     try:
         said = subprocess.run(["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True, check=False)  # noqa: S607
     except FileNotFoundError:
-        return dict(os.environ)
-    bound = {name for name in said.stdout.split() if not name.startswith("GIT_CONFIG")}
-    kept = {name: value for name, value in os.environ.items() if name not in bound}
-    return kept | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
+        raise UsageError(_NO_GIT) from None
+    return frozenset(name for name in said.stdout.split() if not name.startswith("GIT_CONFIG"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +100,9 @@ class Repository:
             top = Path(git(folder, "rev-parse", "--show-toplevel").rstrip("\n")).resolve()
             common = git(folder, "rev-parse", "--git-common-dir").rstrip("\n")
         except GitError as error:
+            if "dubious ownership" in str(error):
+                remedy = "`git config --global --add safe.directory PATH` with that path tells git that you trust it"
+                raise UsageError(f"git does not read what belongs to another user ({error}); {remedy}") from None
             raise UsageError(f"{folder} lies in no git working tree ({error}); run bisect in a clone") from None
         trees = {tree.resolve() for tree in worktrees(folder)}
         return cls(top, (folder / common).resolve(), tuple(sorted({top, *trees})))
@@ -128,6 +146,8 @@ class Repository:
             if self.is_shallow:
                 raise UsageError(f"{option} {ref}: no such commit here; {SHALLOW}") from None
             known = git(self.top, "for-each-ref", "--format=%(refname:short)").split()
+            if ref in known:
+                raise UsageError(f"{option} {ref}: that names something else than a commit") from None
             near = difflib.get_close_matches(ref, known, n=2, cutoff=0.6)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise UsageError(f"{option} {ref}: git knows no commit of that name{hint}") from None

@@ -137,7 +137,9 @@ def _metric(name: str, k: int) -> str:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, [*known, *(full.partition("@")[0] for full in known)], n=2, cutoff=0.5)
+    near = difflib.get_close_matches(
+        name.lower(), [*known, *(full.partition("@")[0] for full in known)], n=2, cutoff=0.5
+    )
     hint = f"; did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""
     return f"--metric: no metric is called {name!r}{hint} (known: {', '.join(known)})"
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import tempfile
-import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, Self
 
+from pytest_ragbench.bisection.interruption import undisturbed
 from pytest_ragbench.bisection.model import UnscorableError
+from pytest_ragbench.bisection.processes import end_all
 from pytest_ragbench.bisection.repository import GitError, git, submodules, worktrees
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.records.process import host, process_started
@@ -46,20 +46,29 @@ class Workspace:
     def __enter__(self) -> Self:
         """Remove what earlier bisects left, and make the folder."""
         remove_leftovers(self._repository)
-        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
         owner = {"host": host(), "pid": os.getpid(), "started": process_started(os.getpid())}
         note = json.dumps(owner | {"repository": str(self._repository.common)})
-        (self.folder / _OWNER).write_text(note, encoding="utf-8")
+        try:
+            with undisturbed():
+                self.folder = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
+                (self.folder / _OWNER).write_text(note, encoding="utf-8")
+        except BaseException:
+            self._clear()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Remove the worktrees and the folder; a second Ctrl-C does not interrupt it."""
-        with _undisturbed():
+        with undisturbed():
             for tree in worktrees(self._repository.top):
                 if tree.resolve().is_relative_to(self.folder):
                     _remove(self._repository, tree)
+            self._clear()
+
+    def _clear(self) -> None:
+        if self.folder != Path():
             _delete(self.folder)
 
     def scratch(self) -> Path:
@@ -87,57 +96,21 @@ class Workspace:
             _fill_submodules(self._repository.top, tree, sha)
             yield tree
         finally:
-            with _undisturbed():
+            with undisturbed():
                 _remove(self._repository, tree)
 
 
 def remove_leftovers(repository: Repository) -> None:
-    """Remove worktrees and folders of bisects of this repository whose process is gone."""
+    """Remove what bisects of this repository left whose process is gone: running probes, worktrees and folders."""
     for tree in worktrees(repository.top):
         owner = next((folder for folder in tree.parents if folder.name.startswith(PREFIX)), None)
         if owner is not None and not _lives(owner):
+            end_all(owner)
             _remove(repository, tree)
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for folder in Path(tempfile.gettempdir()).resolve().glob(f"{PREFIX}*"):
         if _owner(folder).get("repository") == str(repository.common) and not _lives(folder):
+            end_all(folder)
             _delete(folder)
-
-
-@contextmanager
-def terminable() -> Iterator[None]:
-    """Let a termination unwind the stack as Ctrl-C does, so that everything is put away.
-
-    Raises:
-        SystemExit: SIGTERM or SIGHUP came; its status is the shell's, 128 and the signal's number.
-    """
-    if threading.current_thread() is not threading.main_thread():  # only there may a signal be handled
-        yield
-        return
-
-    def leave(number: int, _: object) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    signals = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-    before = {number: signal.signal(number, leave) for number in signals}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Hold off signals: what they ask for is being done."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _remove(repository: Repository, tree: Path) -> None:

@@ -150,11 +150,31 @@ def _questions(run: Measured, baseline: Measured, shown: str, refresh: str) -> R
     return Refusal("question set", f"{found} ({run.questions_digest[:12]})", expected, refresh)
 
 
+def unjudged(run: Measured, shown: str) -> Refusal:
+    """A gate that held nothing against anything: its rules are about falls alone, and nothing is there to fall from."""
+    found = f"no rule with a floor, and no number of {shown} to have fallen from"
+    expected = f"a baseline of this run, or `min` in {shown.rpartition('/')[0] or '.'}/thresholds.yaml"
+    return Refusal("nothing judged", found, expected, command(run, "--rag-update-baseline"))
+
+
 def unusable(error: BaselineError, run: Measured, shown: str) -> Refusal:
     """A baseline that is none: edited, torn or of another schema."""
     both = (shown, f"{shown.removesuffix('.json')}.rows.jsonl")
     restore = shlex.join(["git", "checkout", "--", *both])
     return Refusal(error.what, error.found, error.expected, f"{restore}, or {command(run, '--rag-update-baseline')}")
+
+
+def taken_over(run: Mapping[str, Any]) -> Iterator[str]:
+    """What no commit vouches for: rows of an earlier run, over code that may have changed since.
+
+    Args:
+        run: `run.json`.
+    """
+    if run.get("resumed_from") and (run["git"]["dirty"] or not run["git"]["sha"]):
+        yield (
+            f"Rows of {run['resumed_from']} were taken over, and no commit holds the code that was measured: what has "
+            "changed since is not in them."
+        )
 
 
 def remarks(run: Measured, baseline: Baseline, shown: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, log2
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ class Fall:
         p: Of the sign-flip test.
         n: Questions that both scored.
         needs: What would decide on a fall of this size four times in five; None where its spread tells nothing.
+        fewest: The clusters below which no fall at all is real, where this has fewer; else None.
     """
 
     counts: bool
@@ -48,6 +50,7 @@ class Fall:
     p: float
     n: int
     needs: Needs | None
+    fewest: int | None = None
 
 
 def judge_of(
@@ -93,11 +96,14 @@ def _fall(pairs: list[tuple[str, float, float]], draws: Draws, confidence: float
     spread = spread_of(differences[:, 0], resamples.clusters, float(errors[0]))
     wanted = needed(spread, abs(found.delta)) if found.delta else None
     # Where every question fell alike, resampling has nothing to vary; the sign-flip test still knows that all fell.
-    alike = found.verdict == "indeterminate" and found.p_sign_flip <= level_of(confidence)
+    level = level_of(confidence)
+    fewest = 1 + ceil(-log2(level))  # of n clusters that all fell, the p of the sign flip is 2 / 2^n
+    alike = found.verdict == "indeterminate" and found.p_sign_flip <= level
     return Fall(
         counts=found.verdict == "real" or alike,
         verdict=found.verdict,
         p=found.p_sign_flip,
         n=found.n,
         needs=None if wanted is None else Needs(wanted.questions, wanted.clusters),
+        fewest=fewest if resamples.clusters.count < fewest else None,
     )

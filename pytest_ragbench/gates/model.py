@@ -57,6 +57,11 @@ class GateLine:
     """Empty, or one sentence."""
 
     @property
+    def judged(self) -> bool:
+        """Whether something was held against a rule here: a fall alone, with nothing to have fallen from, was not."""
+        return self.gated and (self.outcome != "no baseline" or self.floor is not None)
+
+    @property
     def failed(self) -> bool:
         """Whether this line makes the gate red."""
         return self.gated and self.outcome in FAILING

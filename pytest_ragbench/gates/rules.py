@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
     Results = Mapping[str, Mapping[str, Any]]
     """Configuration to its sections, as a summary and a baseline have them."""
+    Entry = Mapping[str, Any]
+    """`{mean, n, …}` of one number."""
     Judge = Callable[[str, str, str], Fall | None]
+
+SHOWN_DIGIT = 0.001
+"""The last digit of a table: what misses by less may look as if it held."""
 
 SECTIONS = {"suite": "by_suite", "domain": "by_domain", "difficulty": "by_difficulty"}
 """What the first part of a scope says, and the section of a summary that it means."""
@@ -59,11 +64,7 @@ def judge(
         for name in ([rule.configuration] if rule.configuration is not None else _unnamed(rule, judged, current))
     ]
     taken = {(line.configuration, line.scope, line.metric) for line in lines}
-    shown = [
-        _shown(name, scope, metric, current, baseline)
-        for name, scope, metric in _others(judged, current, baseline)
-        if (name, scope, metric) not in taken
-    ]
+    shown = [_shown(place, current, baseline) for place in _others(judged, current, baseline) if place not in taken]
     return (*lines, *elsewhere, *shown)
 
 
@@ -76,21 +77,34 @@ def _unnamed(rule: GateRule, rules: Sequence[GateRule], current: Results) -> lis
 def _judged(rule: GateRule, name: str, current: Results, baseline: Results | None, falls: Judge | None) -> GateLine:
     entry = lookup(current, name, rule.scope, rule.metric)
     before = None if baseline is None else lookup(baseline, name, rule.scope, rule.metric)
-    mean, was = _value(entry), _value(before)
     outcome, note = _outcome(rule, name, entry, before, compares=baseline is not None)
     if outcome == "regressed" and rule.significant and falls is not None:
         outcome, note = _by_chance(falls(name, rule.scope, rule.metric))
+    return _line((name, rule.scope, rule.metric), entry, before, outcome, note, rule)
+
+
+def _line(
+    place: tuple[str, str, str],
+    entry: Entry | None,
+    before: Entry | None,
+    outcome: Outcome,
+    note: str,
+    rule: GateRule | None = None,
+) -> GateLine:
+    """A line of (configuration, scope, metric): judged where a rule is given, else shown."""
+    mean, was = _value(entry), _value(before)
+    name, scope, metric = place
     return GateLine(
         configuration=name,
-        scope=rule.scope,
-        metric=rule.metric,
+        scope=scope,
+        metric=metric,
         current=mean,
         baseline=was,
         delta=_delta(mean, was),
-        floor=rule.floor,
-        allowed=rule.allowed,
+        floor=None if rule is None else rule.floor,
+        allowed=None if rule is None else rule.allowed,
         n=_n(entry),
-        gated=True,
+        gated=rule is not None,
         outcome=outcome,
         note=note,
     )
@@ -99,8 +113,8 @@ def _judged(rule: GateRule, name: str, current: Results, baseline: Results | Non
 def _outcome(
     rule: GateRule,
     name: str,
-    entry: Mapping[str, Any] | None,
-    before: Mapping[str, Any] | None,
+    entry: Entry | None,
+    before: Entry | None,
     *,
     compares: bool,
 ) -> tuple[Outcome, str]:
@@ -112,13 +126,12 @@ def _outcome(
         return "no value", f"no value (n = {_n(entry)})"
     fell, note = _against(rule, entry, before, compares=compares)
     if rule.floor is not None and mean < rule.floor - TOLERANCE:
-        return "below floor", "it fell by more than is allowed as well" if fell == "regressed" else ""
+        as_well = "it fell by more than is allowed as well" if fell == "regressed" else ""
+        return "below floor", as_well or _narrowly(rule.floor - mean)
     return fell, note
 
 
-def _against(
-    rule: GateRule, entry: Mapping[str, Any] | None, before: Mapping[str, Any] | None, *, compares: bool
-) -> tuple[Outcome, str]:
+def _against(rule: GateRule, entry: Entry | None, before: Entry | None, *, compares: bool) -> tuple[Outcome, str]:
     """What a number amounts to beside the baseline's, its floor left aside."""
     mean, was = _value(entry), _value(before)
     if rule.allowed is None or mean is None:
@@ -127,7 +140,13 @@ def _against(
         return "no baseline", "the baseline has no such number: floors alone" if compares else ""
     if _n(before) != _n(entry):
         return "no baseline", f"the baseline has {_n(before)} questions here, this run {_n(entry)}: floors alone"
-    return ("regressed" if was - mean > rule.allowed + TOLERANCE else "ok"), ""
+    beyond = was - mean - rule.allowed
+    return ("regressed", _narrowly(beyond)) if beyond > TOLERANCE else ("ok", "")
+
+
+def _narrowly(beyond: float) -> str:
+    """A miss that three decimal places, as tables have, would show as none."""
+    return f"it misses by {beyond:.1g}" if beyond < SHOWN_DIGIT else ""
 
 
 def _by_chance(fall: Fall | None) -> tuple[Outcome, str]:
@@ -137,31 +156,20 @@ def _by_chance(fall: Fall | None) -> tuple[Outcome, str]:
     if fall.counts:
         alike = "every question fell alike; " if fall.verdict == "indeterminate" else ""
         return "regressed", f"{alike}sign-flip p = {fall.p:.4g} over {fall.n} questions"
+    unsure = f"{fall.n} questions cannot tell it from chance"
+    hopeless = "" if fall.fewest is None else f"; about fewer than {fall.fewest} files no fall is ever told from it"
     if fall.needs is None:
-        return "inconclusive", f"{fall.n} questions cannot tell it from chance, and have no spread to reckon with"
+        return "inconclusive", f"{unsure}, and have no spread to reckon with{hopeless}"
     return "inconclusive", (
-        f"{fall.n} questions cannot tell it from chance (sign-flip p = {fall.p:.4g}); {fall.needs.questions} questions "
-        f"of {fall.needs.clusters} files would decide"
+        f"{unsure} (sign-flip p = {fall.p:.4g}); {fall.needs.questions} questions of {fall.needs.clusters} files would "
+        f"decide{hopeless}"
     )
 
 
 def _elsewhere(rule: GateRule) -> GateLine:
     """What another suite enforces, for every configuration alike."""
     note = f"enforced by {rule.enforced_by}"
-    return GateLine(
-        "",
-        rule.scope,
-        rule.metric,
-        None,
-        None,
-        None,
-        None,
-        None,
-        0,
-        gated=False,
-        outcome="enforced elsewhere",
-        note=note,
-    )
+    return _line(("", rule.scope, rule.metric), None, None, "enforced elsewhere", note)
 
 
 def _others(rules: Sequence[GateRule], current: Results, baseline: Results | None) -> Iterator[tuple[str, str, str]]:
@@ -175,44 +183,30 @@ def _others(rules: Sequence[GateRule], current: Results, baseline: Results | Non
             yield from ((name, f"{grouping}:{group}", metric) for group in groups for metric in gated)
 
 
-def _shown(name: str, scope: str, metric: str, current: Results, baseline: Results | None) -> GateLine:
-    entry = lookup(current, name, scope, metric)
-    before = None if baseline is None else lookup(baseline, name, scope, metric)
-    mean, was = _value(entry), _value(before)
-    outcome: Outcome = "shown" if entry is not None else "missing"
-    note = "" if entry is not None else "the baseline has it, the run has not"
-    return GateLine(
-        name,
-        scope,
-        metric,
-        mean,
-        was,
-        _delta(mean, was),
-        None,
-        None,
-        _n(entry),
-        gated=False,
-        outcome=outcome,
-        note=note,
-    )
+def _shown(place: tuple[str, str, str], current: Results, baseline: Results | None) -> GateLine:
+    entry = lookup(current, *place)
+    before = None if baseline is None else lookup(baseline, *place)
+    if entry is None:
+        return _line(place, entry, before, "missing", "the baseline has it, the run has not")
+    return _line(place, entry, before, "shown", "")
 
 
-def lookup(results: Results, name: str, scope: str, metric: str) -> Mapping[str, Any] | None:
-    """`{mean, n, …}` of one number, or None where the results have no such configuration, group or metric."""
+def lookup(results: Results, name: str, scope: str, metric: str) -> Entry | None:
+    """One number, or None where the results have no such configuration, group or metric."""
     sections = results.get(name) or {}
     grouping, _, group = scope.partition(":")
     means = sections.get(OVERALL) if scope == OVERALL else (sections.get(SECTIONS[grouping]) or {}).get(group)
-    found: Mapping[str, Any] | None = (means or {}).get(metric)
+    found: Entry | None = (means or {}).get(metric)
     return found
 
 
-def _value(entry: Mapping[str, Any] | None) -> float | None:
+def _value(entry: Entry | None) -> float | None:
     """The mean; None too where it is no number, which compares false with everything and would clear every bar."""
     mean = None if entry is None else entry.get("mean")
     return None if mean is None or not math.isfinite(mean) else float(mean)
 
 
-def _n(entry: Mapping[str, Any] | None) -> int:
+def _n(entry: Entry | None) -> int:
     return 0 if entry is None else int(entry.get("n") or 0)
 
 

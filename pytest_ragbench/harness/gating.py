@@ -5,15 +5,16 @@ Whatever is wrong with the command or its files is said before any search; what 
 
 from __future__ import annotations
 
+from os.path import lexists
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.baselines.files import MAIN, read_baseline, write_baseline
 from pytest_ragbench.baselines.projection import measured_digest
 from pytest_ragbench.configurations.thresholds import FILE_NAME, Known, load_hard_gates
 from pytest_ragbench.errors import BaselineError, RagbenchError, RecordError, UsageError
-from pytest_ragbench.gates.comparable import Measured, command, measured_by, obstacles, unusable
+from pytest_ragbench.gates.comparable import Measured, command, measured_by, obstacles
 from pytest_ragbench.gates.model import Refresh, Refusal
-from pytest_ragbench.gates.rules import floors_of, judge
+from pytest_ragbench.gates.rules import judge
 from pytest_ragbench.gates.serial import to_values
 from pytest_ragbench.metrics.catalogue import METRICS_VERSION, metric_names
 from pytest_ragbench.records.files import write_object
@@ -21,15 +22,15 @@ from pytest_ragbench.runs.gating import (
     UPDATE,
     Held,
     baseline_of_run,
+    check_rules,
     judge_run,
     measured_in,
+    not_against,
     summary_of,
     whole,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pytest
 
     from pytest_ragbench.configurations.hard_gates import GateRule
@@ -44,8 +45,6 @@ NO_THRESHOLDS = """\
     hard_gates:
       recall@10: {{min: 0.80, max_regression_delta: 0.02}}"""
 
-NOTHING_JUDGED = "--rag-gate: {path} has no {what} under hard_gates that this gate judges, so that every run would pass"
-
 TWO_MEANINGS = (
     "--rag-gate holds a run against the baseline and --rag-update-baseline replaces it: a refresh that is judged would "
     "be red for the very change that it is for; type one of the two"
@@ -56,7 +55,9 @@ class Gating:
     """What one session does with its record beyond reporting it.
 
     Attributes:
+        held: What the run is held against.
         typed: Whether the command line itself asked for it.
+        idle: Whether nothing was measured, where something was asked for.
         foreseen: Why the gate will refuse the run, as far as can be told before it.
         verdict: What the gate says, once the rows are there.
         refresh: What became of the baseline, once the record is finished.
@@ -65,16 +66,22 @@ class Gating:
     def __init__(self, settings: Settings, rules: tuple[GateRule, ...] | None, held: Held, *, typed: bool) -> None:
         self._settings = settings
         self._rules = rules
-        self._held = held
+        self.held = held
         self.typed = typed
+        self.idle = False
         self.foreseen: tuple[Refusal, ...] = ()
         self.verdict: Verdict | None = None
         self.refresh: Refresh | None = None
 
     @property
+    def keeps(self) -> bool:
+        """Whether it makes the run the baseline, rather than judging it."""
+        return self._settings.update_baseline
+
+    @property
     def failed(self) -> bool:
-        """Whether the session fails for it: a gate that is not green, or a baseline that was not kept."""
-        red = self.verdict is not None and self.verdict.status != "passed"
+        """Whether the session fails for it: a gate that is not green or judged nothing, or a baseline not kept."""
+        red = self.idle or (self.verdict is not None and self.verdict.status != "passed")
         return red or (self.refresh is not None and bool(self.refresh.refusals))
 
     def judge(self, record: RunRecord) -> None:
@@ -85,7 +92,7 @@ class Gating:
         """
         if self._rules is None:
             return
-        self.verdict = judge_run(record, self._rules, None if self._settings.gate == "floors" else self._held)
+        self.verdict = judge_run(record, self._rules, None if self._settings.gate == "floors" else self.held)
         write_object(record.folder / "gate.json", to_values(self.verdict))
 
     def update(self, record: RunRecord) -> None:
@@ -94,9 +101,9 @@ class Gating:
         Raises:
             RecordError: The record is damaged, or the baseline cannot be written.
         """
-        if not self._settings.update_baseline:
+        if not self.keeps:
             return
-        shown, again = self._held.shown, command(measured_in(record), UPDATE)
+        shown, again = self.held.shown, command(measured_in(record), UPDATE)
         refusals = whole(record, again)
         forced = tuple(f"{refusal.what}: {refusal.found}" for refusal in refusals) if self._settings.force else ()
         if refusals and not forced:
@@ -113,8 +120,8 @@ class Gating:
 
     def _beside(self, record: RunRecord) -> tuple[GateLine, ...]:
         """The means over all questions beside those of the old baseline, where that can be compared."""
-        old = self._held.baseline
-        if old is None or any(obstacles(measured_in(record), measured_by(old), self._held.shown)):
+        old = self.held.baseline
+        if old is None or any(obstacles(measured_in(record), measured_by(old), self.held.shown)):
             return ()
         lines = judge((), summary_of(record)["results"], old.results)
         return tuple(line for line in lines if line.scope == "overall")
@@ -136,21 +143,20 @@ def prepare(bench: Bench, config: pytest.Config) -> Gating | None:
         return None
     path = settings.baselines / FILE_NAME
     shown = settings.shown(path)
-    if not path.exists():
+    if not lexists(path):  # a link to nothing is told where it is read
         raise UsageError(NO_THRESHOLDS.format(path=shown))
     rules = load_hard_gates(path, _known(bench), shown_as=shown)
-    judged = floors_of(rules) if settings.gate == "floors" else rules
-    if all(rule.enforced_by is not None for rule in judged):
-        raise UsageError(NOTHING_JUDGED.format(path=shown, what="floor" if settings.gate == "floors" else "rule"))
-    held = Held(_main(settings)) if settings.gate == "floors" else _held(settings)
-    gating = Gating(settings, rules, held, typed=gated)
-    gating.foreseen = tuple(_foreseen(bench, held))
+    floors = settings.gate == "floors"
+    check_rules(rules, shown, floors=floors)
+    gating = Gating(settings, rules, Held(_main(settings)) if floors else _held(settings), typed=gated)
+    if not floors:
+        gating.foreseen = tuple(not_against(_asked(bench), rules, gating.held))
     return gating
 
 
-def _foreseen(bench: Bench, held: Held) -> Iterable[Refusal]:
-    """What will keep the run from being held against the baseline, before an hour is spent on it."""
-    asked = Measured(
+def _asked(bench: Bench) -> Measured:
+    """What the session is about to measure, so that a refusal is told before an hour is spent on it."""
+    return Measured(
         metrics_version=METRICS_VERSION,
         split=bench.split,
         suites=tuple(sorted(bench.settings.suites)) or None,
@@ -162,9 +168,6 @@ def _foreseen(bench: Bench, held: Held) -> Iterable[Refusal]:
         configurations={one.name: one.overrides for one in bench.configurations},
         asked=bench.names,
     )
-    if held.error is not None:
-        return [unusable(held.error, asked, held.shown)]
-    return [] if held.baseline is None else obstacles(asked, measured_by(held.baseline), held.shown)
 
 
 def _check_flags(settings: Settings, args: list[str], *, gated: bool) -> None:

@@ -40,8 +40,9 @@ _measured = pytest.StashKey[tuple[str, dict[str, Any]]]()
 class Measurer:
     """Measures cells for the items of one process.
 
-    A cell that several tests ask for is searched once, by whichever item comes first; an item that runs again (a rerun)
-    searches again.
+    A cell that several tests ask for is searched once, by whichever item comes first. An item that runs again (a rerun)
+    searches again where its search failed; a row that was scored stands, or whoever searches until a question is
+    answered would measure the best of several attempts.
 
     Args:
         bench: What the session plans.
@@ -56,6 +57,7 @@ class Measurer:
         self._tests_of: Counter[Key] = Counter()
         self._shared: dict[Key, tuple[str, RagRow]] = {}
         self._rows: dict[str, RagRow] = {}
+        self._scored: dict[str, RagRow] = {}
         self._sent: set[LineKey] = set()
         self._prepared = False
         self._cold = False
@@ -66,9 +68,11 @@ class Measurer:
         self._tests_of.update(cell.key for item in items if (cell := cell_of(item)))
 
     def row(self, item: pytest.Item, cell: Cell, pipeline: Any) -> RagRow:
-        """Measure a cell, or hand out the row that another test's item measured."""
+        """Measure a cell, or hand out the row that another test's item measured, or this one before it failed."""
         known = self._shared.get(cell.key)
-        if known is not None and known[0] != item.nodeid:
+        if item.nodeid in self._scored:
+            row = self._scored[item.nodeid]
+        elif known is not None and known[0] != item.nodeid:
             row = known[1]
         else:
             row = self._measure(item, cell, pipeline)
@@ -126,6 +130,8 @@ class Measurer:
             handed_out = self._rows.pop(item.nodeid, None)
             if handed_out is not None and report.passed and not hasattr(report, "wasxfail"):
                 self._judge(handed_out, report)
+            if handed_out is not None and handed_out.error is None and report.failed:
+                self._scored[item.nodeid] = handed_out
         return measured is not None
 
     def _attach(self, item: pytest.Item, report: pytest.TestReport, text: str, row: dict[str, Any]) -> None:

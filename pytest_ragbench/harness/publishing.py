@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.errors import RecordError, UsageError
+from pytest_ragbench.records.files import check_target, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,18 +26,23 @@ SUMMARY_BYTES = 1_000_000
 """A step summary may be sixteen times as long as a comment."""
 
 
-def check(settings: Settings, *, typed: bool) -> None:
-    """Refuse a comment on a verdict that nobody asked for.
+def check_files(config: pytest.Config, settings: Settings) -> None:
+    """Refuse a report or a comment that could not be written, and a comment on a verdict that nobody asked for.
 
-    Args:
-        settings: What was asked for.
-        typed: Whether `--rag-comment` stands on the command line; as a setting it waits for a gate.
+    As a setting, `--rag-comment` waits for a gate; typed, it asks for one.
 
     Raises:
-        UsageError: There is no gate.
+        UsageError: There is no gate, or a file that cannot be made.
     """
-    if typed and settings.gate is None:
-        raise UsageError("--rag-comment writes what the gate says; type --rag-gate or --rag-gate=floors with it")
+    if settings.comment is not None:
+        typed = any(str(arg).startswith("--rag-comment") for arg in config.invocation_params.args)
+        if typed and settings.gate is None:
+            raise UsageError("--rag-comment writes what the gate says; type --rag-gate or --rag-gate=floors with it")
+        check_target(settings.comment, "--rag-comment")
+    if settings.report is not None:
+        from pytest_ragbench.reports.saving import check_report_file
+
+        check_report_file(settings.report, "--rag-report")
 
 
 def publish(config: pytest.Config, settings: Settings, record: RunRecord, verdict: Verdict) -> None:
@@ -92,8 +98,6 @@ def _describe_suite(config: pytest.Config, record: RunRecord, verdict: Verdict) 
 
 
 def _write(path: Path, text: str) -> None:
-    from pytest_ragbench.records.files import write_atomic
-
     with contextlib.suppress(OSError):  # what is wrong with the folder is said when the file is written
         path.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -268,8 +268,10 @@ class Recorder:
     def _without_record(self, exitstatus: int) -> int:
         """The exit status of a session that measured nothing: a gate that was asked for is not green by that."""
         status = int(pytest.ExitCode.OK) if self.nothing_left else exitstatus
-        wanted = self.gating is not None and (self.gating.typed or bool(self._cells) or self.nothing_left)
-        return int(pytest.ExitCode.TESTS_FAILED) if wanted and status == pytest.ExitCode.OK else status
+        if self.gating is None or status != pytest.ExitCode.OK:
+            return status
+        self.gating.idle = self.gating.typed or bool(self._cells) or self.nothing_left
+        return int(pytest.ExitCode.TESTS_FAILED) if self.gating.failed else status
 
     def _reason_of(self, session: pytest.Session, exitstatus: int) -> str | None:
         """Why the session did not run all that it selected, or None."""

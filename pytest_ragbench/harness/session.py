@@ -108,6 +108,7 @@ class BenchSession:
 
         self.measurer = Measurer(self.bench, requirements, remote=options.is_worker(config))
         if not options.is_worker(config):
+            from pytest_ragbench.harness import publishing
             from pytest_ragbench.harness.recorder import Recorder  # statistics and numpy, for who records alone
 
             self.recorder = Recorder(config, self.bench)
@@ -115,16 +116,7 @@ class BenchSession:
                 from pytest_ragbench.harness.gating import prepare
 
                 self.recorder.gating = prepare(self.bench, config)
-            if settings.comment is not None:
-                from pytest_ragbench.harness.publishing import check
-
-                check(
-                    settings, typed=any(str(arg).startswith("--rag-comment") for arg in config.invocation_params.args)
-                )
-            if settings.report is not None:
-                from pytest_ragbench.reports.saving import check_report_file
-
-                check_report_file(settings.report, "--rag-report")
+            publishing.check_files(config, settings)
             if settings.compare is not None:
                 from pytest_ragbench.harness.comparing import earlier_run
 

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from pytest_ragbench.harness.comparing import Earlier
     from pytest_ragbench.harness.gating import Gating
     from pytest_ragbench.harness.recorder import Recorder
+    from pytest_ragbench.records.record import RunRecord
 
 FEW_CELLS = 8
 """Up to so many rows, a miss shows its ranked list beside the gold."""
 
-NOTHING_MEASURED = "no cell was measured here; run without --rag-resume, or see that tests that take rag_row run"
+NOTHING_MEASURED = "no cell was measured here; see that tests that take rag_row run"
+NOTHING_LEFT = "the run has every row already, and nothing was left to measure; run without --rag-resume"
 
 
 def header(config: pytest.Config, bench: Bench | None, gating: Gating | None = None) -> list[str]:
@@ -62,18 +64,20 @@ def _spending(bench: Bench) -> list[str]:
 
 
 def summary(reporter: pytest.TerminalReporter, recorder: Recorder, earlier: Earlier | None = None) -> None:
-    """Print the report of the run that was recorded, if one was, and how it compares with an earlier one."""
-    if recorder.problem is not None:
-        reporter.section("ragbench")
-        reporter.write_line(recorder.problem, red=True)
+    """Print the report of the run that was recorded, what it was held against, and last of all what went wrong."""
     if recorder.nothing_left:
         reporter.write_line("ragbench: nothing is left to finish: every selected cell has a row without an error")
-    record = recorder.record
-    if record is None:
-        if recorder.gating is not None and not recorder.started:
-            reporter.section("ragbench gate")
-            reporter.write_line(f"The gate judged nothing: {NOTHING_MEASURED}", red=True)
-        return
+    if recorder.record is not None:
+        _report(reporter, recorder, recorder.record, earlier)
+    elif recorder.gating is not None and recorder.gating.idle:
+        _idle(reporter, NOTHING_LEFT if recorder.nothing_left else NOTHING_MEASURED, recorder.gating)
+    if recorder.problem is not None:  # below a green verdict, since the session fails for it
+        reporter.section("ragbench")
+        reporter.write_line(recorder.problem, red=True)
+
+
+def _report(reporter: pytest.TerminalReporter, recorder: Recorder, record: RunRecord, earlier: Earlier | None) -> None:
+    """Print the report of a record, how it compares with an earlier one, and the verdict of its gate."""
     from pytest_ragbench.reports.commands import render_for_terminal, render_misses
 
     reporter.section("ragbench")
@@ -89,6 +93,13 @@ def summary(reporter: pytest.TerminalReporter, recorder: Recorder, earlier: Earl
         reporter.write_line(comparison_text(earlier, record, width))
     if recorder.gating is not None:
         _gating(reporter, recorder.gating, width)
+
+
+def _idle(reporter: pytest.TerminalReporter, why: str, gating: Gating) -> None:
+    """Say why a session that was to judge or to keep a run fails without one."""
+    what, sentence = ("baseline", "No baseline was written") if gating.keeps else ("gate", "The gate judged nothing")
+    reporter.section(f"ragbench {what}")
+    reporter.write_line(f"{sentence}: {why}", red=True)
 
 
 def _gating(reporter: pytest.TerminalReporter, gating: Gating, width: int) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench import canonical, durable
-from pytest_ragbench.errors import RecordError
+from pytest_ragbench.errors import RecordError, UsageError
 from pytest_ragbench.records.strict import parse_object
 
 if TYPE_CHECKING:
@@ -61,6 +62,22 @@ def write_atomic(path: Path, parts: Iterable[bytes]) -> None:
     """
     with writing(path):
         durable.write_atomic(path, parts)
+
+
+def check_target(path: Path, option: str) -> None:
+    """Refuse, before anything is measured, a path whose place no file may take.
+
+    Args:
+        path: Where a file is to go.
+        option: What asked for it, as the user typed it.
+
+    Raises:
+        UsageError: A folder lies there, or a pipe or a device, which a file renamed into its place would remove.
+    """
+    if os.path.isdir(path):  # noqa: PTH112 - a folder that may not be searched is told when the file is written
+        raise UsageError(f"{option}: {path} is a folder; name a file")
+    if path.as_posix().startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path)):  # noqa: PTH110, PTH113
+        raise UsageError(f"{option}: {path} is no ordinary file, and would be replaced by one; name another")
 
 
 @contextmanager

@@ -106,7 +106,7 @@ def _opening(verdict: Verdict) -> Iterator[str]:
         yield "The run was not judged. What stands in the way, and what mends it:"
         yield "\n".join(map(_refused, verdict.refusals))
         return
-    gated = [line for line in verdict.lines if line.gated]
+    gated = [line for line in verdict.lines if line.judged]
     failing = verdict.failures
     if failing:
         worst = [_in_words(line) for line in _ordered(failing)[:IN_WORDS]]
@@ -130,10 +130,11 @@ def _in_words(line: GateLine) -> str:
     """A failing line in a few words: which number, and by how much it misses what."""
     name = f"{_plain(line.metric)} of {_plain(line.configuration)}"
     place = "" if line.scope == "overall" else f", {_scope(line.scope)},"
+    noted = f" ({_plain(cut(line.note, NOTE_CHARACTERS))})" if line.note else ""
     if line.outcome == "below floor" and line.current is not None and line.floor is not None:
-        return f"{name}{place} is {line.current:.3f}, below the floor {line.floor:.3f}"
+        return f"{name}{place} is {line.current:.3f}, below the floor {line.floor:.3f}{noted}"
     if line.outcome == "regressed" and line.delta is not None and line.allowed is not None:
-        return f"{name}{place} fell by {-line.delta:.3f}, more than {line.allowed:.3f}"
+        return f"{name}{place} fell by {-line.delta:.3f}, more than {line.allowed:.3f}{noted}"
     return f"{name}{place}: {line.outcome}"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.records.chunks import text_digest
-from pytest_ragbench.records.files import write_atomic
+from pytest_ragbench.records.files import check_target, write_atomic
 from pytest_ragbench.records.record import find_run, row_key
 from pytest_ragbench.reports.build import compose
 from pytest_ragbench.reports.commands import as_written, render_record, view_of
@@ -34,15 +34,16 @@ _KEPT = ("question", "configuration", "metrics", "error", "ranking", "losses", "
 
 
 def check_report_file(path: Path, option: str) -> None:
-    """Refuse a file whose kind of report cannot be made here.
+    """Refuse a file that cannot be written, or whose kind of report cannot be made here.
 
     Args:
         path: Where the report is to go.
         option: What asked for it, as the user typed it.
 
     Raises:
-        UsageError: It is HTML, and a package that makes it is not installed.
+        UsageError: No file may take its place; or it is HTML, and a package that makes it is not installed.
     """
+    check_target(path, option)
     absent = [name for name in NEEDED if not _installed(name)] if path.suffix.lower() in SUFFIXES else []
     if absent:
         raise UsageError(_missing(option, path.name, " and ".join(absent)))

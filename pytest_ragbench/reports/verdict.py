@@ -39,18 +39,20 @@ _CHANGES = (
 
 def headline(verdict: Verdict) -> str:
     """The verdict in one sentence."""
-    against = ", floors alone" if verdict.mode == "floors" else ", floors alone" if verdict.baseline is None else ""
+    against = ", floors alone" if verdict.mode == "floors" or verdict.baseline is None else ""
     if verdict.status == "refused":
         what = ", ".join(dict.fromkeys(refusal.what for refusal in verdict.refusals))
         return f"Gate refused: {what}."
-    judged = [line for line in verdict.lines if line.gated]
+    judged = [line for line in verdict.lines if line.judged]
     failed = verdict.failures
     if failed:
         names = ", ".join(f"{_of(line)} {line.outcome}" for line in failed[:NAMES_SHOWN])
         more = f" and {len(failed) - NAMES_SHOWN:,} more" if len(failed) > NAMES_SHOWN else ""
         return f"Gate failed{against}: {len(failed):,} of {plural(len(judged), 'number')}: {names}{more}."
     unsure = sum(line.outcome == "inconclusive" for line in judged)
+    without = sum(line.gated and not line.judged for line in verdict.lines)
     beside = f", {unsure:,} inconclusive" if unsure else ""
+    beside += f", {without:,} without a baseline" if without else ""
     return f"Gate passed{against}: {plural(len(judged), 'number')} judged{beside}."
 
 
@@ -94,12 +96,13 @@ def refresh_blocks(refresh: Refresh) -> tuple[Block, ...]:
     """What became of the baseline: why it was not written, or which means it has changed."""
     if refresh.refusals:
         sentence = f"{refresh.shown} was not written: this run stands for less than it planned."
-        force = "--rag-force writes it all the same; it then says for good what is missing."
+        force = "--rag-force writes it all the same; it then says what is missing, until a whole run replaces it."
         return Sentences(sentence), _refused(refresh.refusals), Sentences(force)
     blocks: list[Block] = []
     if refresh.forced:
         missing = "; ".join(refresh.forced)
-        blocks.append(Sentences(f"FORCED from a run that is not whole: {missing}. {refresh.shown} says so for good."))
+        until = f"{refresh.shown} says so until a whole run replaces it."
+        blocks.append(Sentences(f"FORCED from a run that is not whole: {missing}. {until}"))
     if not refresh.written:
         return (*blocks, Sentences(f"{refresh.shown} is unchanged, to the last byte."))
     blocks.append(

@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING
 from pytest_ragbench.analysis.cells import cluster_label
 from pytest_ragbench.baselines.projection import measured_digest, project
 from pytest_ragbench.canonical import number
-from pytest_ragbench.errors import RecordError
-from pytest_ragbench.gates.comparable import Measured, command, measured_by, obstacles, remarks, unfit, unusable
+from pytest_ragbench.errors import RecordError, UsageError
+from pytest_ragbench.gates.comparable import (
+    Measured,
+    command,
+    measured_by,
+    obstacles,
+    remarks,
+    taken_over,
+    unfit,
+    unjudged,
+    unusable,
+)
 from pytest_ragbench.gates.falls import judge_of
-from pytest_ragbench.gates.model import Refusal, Verdict
+from pytest_ragbench.gates.model import Verdict
 from pytest_ragbench.gates.rules import flips, floors_of, judge
 from pytest_ragbench.runs.reading import last_rows, plan_of
 from pytest_ragbench.statistics.resampling import Draws
@@ -23,6 +33,7 @@ if TYPE_CHECKING:
     from pytest_ragbench.baselines.model import Baseline
     from pytest_ragbench.configurations.hard_gates import GateRule
     from pytest_ragbench.errors import BaselineError
+    from pytest_ragbench.gates.model import Flip, GateLine, Refusal
     from pytest_ragbench.records.record import RunRecord
 
 GATE, FLOORS, UPDATE = "--rag-gate", "--rag-gate=floors", "--rag-update-baseline"
@@ -61,21 +72,39 @@ def judge_run(record: RunRecord, rules: Sequence[GateRule], held: Held | None) -
     measured = measured_in(record)
     if refusals := whole(record, command(measured, GATE if held else FLOORS)):
         return _verdict(held, refusals=refusals)
-    results = summary_of(record)["results"]
+    results, notes = summary_of(record)["results"], list(taken_over(record.run))
     if held is None:
-        return _verdict(held, judge(floors_of(rules), results))
+        return _verdict(held, judge(floors_of(rules), results), notes=notes)
+    refusals = not_against(measured, rules, held)
+    if held.baseline is not None and not refusals:
+        return _against(record, rules, held, held.baseline, measured, notes)
+    if not refusals:
+        notes += [f"There is no {held.shown}: floors alone are judged; `{command(measured, UPDATE)}` captures it."]
+    return _verdict(held, judge(rules, results), refusals, notes=notes)
+
+
+def not_against(measured: Measured, rules: Sequence[GateRule], held: Held) -> list[Refusal]:
+    """Why what was measured, or will be, cannot be held against the baseline, or without one against nothing.
+
+    Args:
+        measured: By a run, or what the session is about to measure.
+        rules: Of `hard_gates`.
+        held: The baseline and what is wrong with it.
+    """
     if held.error is not None:
-        return _verdict(held, judge(rules, results), [unusable(held.error, measured, held.shown)])
+        return [unusable(held.error, measured, held.shown)]
     if held.baseline is None:
-        note = f"There is no {held.shown}: floors alone are judged; `{command(measured, UPDATE)}` captures it."
-        return _verdict(held, judge(rules, results), notes=[note])
-    if refusals := list(obstacles(measured, measured_by(held.baseline), held.shown)):
-        return _verdict(held, judge(rules, results), refusals)
-    return _against(record, rules, held, held.baseline, measured)
+        return [] if any(rule.floor is not None for rule in rules) else [unjudged(measured, held.shown)]
+    return list(obstacles(measured, measured_by(held.baseline), held.shown))
 
 
 def _against(
-    record: RunRecord, rules: Sequence[GateRule], held: Held, baseline: Baseline, measured: Measured
+    record: RunRecord,
+    rules: Sequence[GateRule],
+    held: Held,
+    baseline: Baseline,
+    measured: Measured,
+    notes: Sequence[str],
 ) -> Verdict:
     """The verdict on a run that may be held against its baseline."""
     rows = {
@@ -85,17 +114,35 @@ def _against(
     plan = plan_of(record, ())
     falls = judge_of(baseline, rows, Draws(plan.seed, plan.resamples), plan.confidence)
     lines = judge(rules, summary_of(record)["results"], baseline.results, falls)
-    notes = list(remarks(measured, baseline, held.shown))
-    return _verdict(held, lines, notes=notes, changed=flips(rules, baseline, rows))
+    refusals = [] if any(line.judged for line in lines) else [unjudged(measured, held.shown)]
+    told = [*notes, *remarks(measured, baseline, held.shown)]
+    return _verdict(held, lines, refusals, notes=told, changed=flips(rules, baseline, rows))
+
+
+def check_rules(rules: Sequence[GateRule], shown: str, *, floors: bool) -> None:
+    """Refuse a gate that would let every run pass.
+
+    Args:
+        rules: Of `hard_gates`.
+        shown: What messages write for `thresholds.yaml`.
+        floors: Whether floors alone are judged.
+
+    Raises:
+        UsageError: No rule is left to judge by.
+    """
+    judged = floors_of(rules) if floors else rules
+    if all(rule.enforced_by is not None for rule in judged):
+        what = "floor" if floors else "rule"
+        raise UsageError(f"{shown} has no {what} under hard_gates that this gate judges, so that every run would pass")
 
 
 def _verdict(
     held: Held | None,
-    lines: Sequence[Any] = (),
+    lines: Sequence[GateLine] = (),
     refusals: Sequence[Refusal] = (),
     *,
     notes: Sequence[str] = (),
-    changed: Sequence[Any] = (),
+    changed: Sequence[Flip] = (),
 ) -> Verdict:
     there = held is not None and (held.baseline is not None or held.error is not None)
     failed = any(line.failed for line in lines)

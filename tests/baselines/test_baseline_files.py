@@ -129,6 +129,8 @@ def test_a_mean_changed_by_hand_is_named_with_what_the_rows_give(folder):
         (lambda one: one["by_difficulty"].update(easy={}), "results.one.by_difficulty.easy: means"),
         (lambda one: one["rows"].update(scored=9), "results.one.rows.scored: 9"),
         (lambda one: one["overall"]["hit@10"].update(mean=None), "results.one.overall.hit@10.mean: None"),
+        (lambda one: one["overall"].pop("recall@10"), "results.one.overall.recall@10: nothing"),
+        (lambda one: one["by_suite"]["books"].pop("hit@10"), "results.one.by_suite.books.hit@10: nothing"),
     ],
 )
 def test_whatever_the_rows_do_not_give_is_found(folder, change, path):
@@ -142,6 +144,17 @@ def test_a_configuration_that_has_rows_and_no_means_is_found(folder):
     edit(folder, lambda main: main.update(results={}))
     with pytest.raises(BaselineError, match=r"results\.one"):
         read(folder)
+
+
+@pytest.mark.parametrize(
+    ("configurations", "said"),
+    [({}, "configurations.one: nothing"), ({"one": {}, "two": {}}, "configurations.two: overrides")],
+)
+def test_configurations_without_numbers_and_numbers_without_one_are_found(folder, configurations, said):
+    edit(folder, lambda main: main.update(configurations=configurations))
+    with pytest.raises(BaselineError) as caught:
+        read(folder)
+    assert caught.value.found.startswith(said)
 
 
 def test_rows_changed_by_hand_no_longer_have_the_digest(folder):
@@ -172,6 +185,23 @@ def test_a_checkout_with_other_line_ends_is_the_same_baseline(folder, capture):
         path = folder / name
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert read(folder) == capture(VALUES)
+    assert not write_baseline(folder, capture(VALUES))  # a refresh leaves them, or git would show no change
+
+
+def test_a_link_to_nothing_is_no_absent_baseline(tmp_path):
+    (tmp_path / MAIN).symlink_to("nowhere")
+    with pytest.raises(RecordError, match=r"main\.json: the file is missing"):
+        read(tmp_path)
+
+
+def test_a_folder_that_may_not_be_searched_is_no_absent_baseline(folder, monkeypatch):
+    def denied(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(folder), "lstat", denied)
+    for reader in (read, read_anchor):
+        with pytest.raises(RecordError, match=r"cannot be read \(Permission denied\)"):
+            reader(folder)
 
 
 @pytest.mark.parametrize(("gone", "said"), [(MAIN, "a refresh was cut short"), (ROWS, "main.json alone")])

@@ -10,8 +10,12 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CALM = ("-p", "no:randomly", "-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:platformdirs")
 """Other plugins of this environment that a stranger's project need not have; one of them takes a second to load."""
@@ -175,13 +179,20 @@ class Toy:
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         return kept | {"PYTHONPATH": os.pathsep.join(filter(None, path)), "TMPDIR": str(self.scratch)}
 
-    def bisect(self, *arguments: str, good: str = "", bad: str = "HEAD", folder: Path | None = None) -> Bisected:
+    def bisect(
+        self,
+        *arguments: str,
+        good: str = "",
+        bad: str = "HEAD",
+        folder: Path | None = None,
+        exported: dict[str, str] | None = None,
+    ) -> Bisected:
         """Bisect as a user would, and see that nothing of the user's has changed and nothing is left."""
         before = self.state()
         said = subprocess.run(
             self.command(*arguments, good=good, bad=bad),
             cwd=folder or self.folder,
-            env=self.environment,
+            env=self.environment | (exported or {}),
             capture_output=True,
             text=True,
             timeout=300,
@@ -222,11 +233,6 @@ class Toy:
         """The source of a ranking that says so and then takes its time."""
         return f"[open({str(self.started)!r}, 'w').write(str(__import__('os').getpid())), __import__('time').sleep(60)][2:]"
 
-    def kill_probe(self) -> None:
-        """End a waiting pipeline whose bisect was killed."""
-        os.kill(int(self.started.read_text()), signal.SIGKILL)
-        self.started.unlink()
-
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -236,6 +242,14 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: py
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(autouse=True)
+def _interruptible() -> Iterator[None]:
+    """A job in the background of a shell ignores Ctrl-C, and so would every bisect that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pytest_ragbench.bisection.repository import Repository
+from pytest_ragbench.bisection.repository import Repository, git
 from pytest_ragbench.errors import UsageError
 
 GOOD = '[f"g{query[1:]}.md", "x.md"]'
@@ -71,6 +71,14 @@ def test_unknown_refs_are_told_with_their_neighbours(toy):
     assert "--bad --all: git knows no commit of that name" in refused(toy, "HEAD~1", "--all")
 
 
+def test_a_tag_is_followed_to_its_commit_and_one_of_a_file_is_told(toy):
+    toy.answers(GOOD, BAD)
+    toy.git("tag", "-a", "v1", "-m", "first", "HEAD~1")
+    toy.git("tag", "-a", "file", "-m", "a file", "HEAD:conftest.py")
+    assert between(toy, "v1") == ["commit 1", "commit 2"]
+    assert refused(toy, "file") == "--good file: that names something else than a commit"
+
+
 def test_ends_in_the_wrong_order_are_told(toy):
     toy.answers(GOOD, BAD)
     assert "--bad HEAD~1 is an ancestor of --good HEAD: wrong order" in refused(toy, "HEAD", "HEAD~1")
@@ -94,24 +102,37 @@ def test_outside_of_a_repository_nothing_is_searched(tmp_path):
         Repository.of(tmp_path)
 
 
+def test_a_repository_of_another_user_is_refused_with_what_git_asks_for(toy, monkeypatch):
+    toy.answers(GOOD)
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")  # git's own switch for its tests
+    with pytest.raises(UsageError, match="belongs to another user") as error:
+        Repository.of(toy.folder)
+    assert str(toy.folder) in str(error.value)
+    assert "git config --global --add safe.directory" in str(error.value)
+
+
+def test_an_author_in_an_encoding_of_their_own_is_told_as_they_write_it(toy):
+    toy.answers(GOOD)
+    toy.git("config", "i18n.logOutputEncoding", "latin1")
+    (toy.folder / "README").write_text("x")
+    toy.git("add", "README")
+    toy.git("commit", "-qm", "x", "--author", "Zoë <z@example.org>")
+    assert Repository.of(toy.folder).commits("HEAD~1", "HEAD")[1].author == "Zoë"
+
+
+def test_a_folder_that_is_named_like_a_pattern_is_that_folder_alone(toy):
+    toy.answers(GOOD)
+    for name in ("notes*", "notes1"):
+        (toy.folder / name).mkdir()
+        (toy.folder / name / "note.md").write_text("x")
+    toy.git("add", "--all")
+    assert git(toy.folder, "ls-files", "--", "notes*") == "notes*/note.md\n"
+
+
 def test_without_git_nothing_is_searched(toy, monkeypatch):
     monkeypatch.setenv("PATH", str(toy.scratch))
     with pytest.raises(UsageError, match="git is not on the PATH"):
         Repository.of(toy.folder)
-
-
-def test_only_first_parents_are_searched_and_a_merge_is_told_as_one(toy):
-    toy.answers(GOOD)
-    toy.git("checkout", "-q", "-b", "side")
-    toy.history_after({"src/toy/__init__.py": f"def search(query):\n    return {BAD}\n"})
-    toy.history_after({"README": "side"})
-    toy.git("checkout", "-q", "main")
-    toy.git("merge", "-q", "--no-ff", "-m", "merged", "side")
-    found = toy.bisect()
-    assert "1 commit after" in found.out
-    assert found.answer.endswith("merged")
-    good, merge = (toy.git("rev-parse", ref)[:10] for ref in ("HEAD~1", "HEAD"))
-    assert f"a merge; `git log {good}..{merge}` lists what it brought in" in found.out
 
 
 def test_a_changed_submodule_is_refused(toy, tmp_path):

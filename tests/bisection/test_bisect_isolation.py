@@ -15,6 +15,23 @@ import pytest_ragbench
 GOOD = '[f"g{query[1:]}.md", "x.md"]'
 BAD = '["x.md", f"g{query[1:]}.md"]'
 
+CONFTEST = """
+import pytest
+from toy import search
+
+
+@pytest.fixture(scope="session")
+def rag_pipeline():
+    return search
+"""
+
+PAST_EVERY_FINDER = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("helper", {file!r})
+sys.modules["helper"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules["helper"])
+"""
+
 FINDER = """
 import importlib.util, pathlib, sys
 
@@ -33,6 +50,11 @@ class EditableFinder:
 def install():
     sys.meta_path.append(EditableFinder)
 """
+
+
+def search(answer):
+    """The source of the toy's retriever."""
+    return f"def search(query, **overrides):\n    return {answer}\n"
 
 
 @pytest.fixture
@@ -73,69 +95,47 @@ def test_64_commits_take_eight_probes_from_a_dirty_tree_with_an_editable_install
     assert "note: the working tree has uncommitted changes, which are not measured" in found.err
 
 
-def test_an_editable_install_by_a_finder_does_not_leak(toy, installed):
-    toy.answers(GOOD, BAD)
-    (toy.folder / "src/toy/__init__.py").write_text("raise RuntimeError('the tree as it is now')\n")
-    (installed / "toy_finder.py").write_text(FINDER.format(package=str(toy.folder / "src" / "toy")))
-    (installed / "toy.pth").write_text("import toy_finder; toy_finder.install()\n")
-    assert toy.bisect().status == 1
+def test_code_that_is_not_the_commits_own_is_found_out_however_it_got_in(toy, installed):
+    pipeline = "src/toy/__init__.py"
+    plugin = {
+        f"pytest_ragbench/{name}.py": "raise RuntimeError('the plugin of the commit')\n" for name in ("__init__", "cli")
+    }
+    toy.history(
+        plugin | {pipeline: search(GOOD)},
+        {"conftest.py": "import later\n" + CONFTEST},
+        {"conftest.py": PAST_EVERY_FINDER.format(file=str(toy.folder / "helper.py")) + CONFTEST},
+        {"conftest.py": CONFTEST},
+    )
+    toy.git("mv", "src/toy", "src/other")
+    toy.git("commit", "-qm", "moved away")
+    toy.git("mv", "src/other", "src/toy")
+    toy.history_after({pipeline: search(BAD)})
+    for name in ("src/later.py", "helper.py"):  # in the user's tree alone
+        (toy.folder / name).write_text("")
+    copy = installed / "toy" / "__init__.py"
+    install_copy(toy, installed, search(GOOD))
+    found = toy.bisect(f"--good {toy.commits()[0]} --skip-unscorable --json")
+    reasons = {probe["subject"]: probe["reason"] for probe in found.json["probes"]}
+    assert "No module named 'later'" in reasons["commit 2"]
+    assert reasons["commit 3"] == f"not the commit's code: module helper was loaded from {toy.folder / 'helper.py'}"
+    assert reasons["moved away"] == f"not the commit's code: module toy was loaded from {copy}"
+    # Where a commit has the module itself, the copy, the plugin of that name and the user's tree stand back.
+    scored = {probe["subject"]: probe["value"] for probe in found.json["probes"] if probe["reason"] is None}
+    assert scored == {"commit 1": 1.0, "commit 4": 1.0, "one more": 0.5}
 
 
-def test_a_copy_that_was_installed_from_the_tree_does_not_stand_in_for_the_commit(toy, installed):
-    toy.answers(GOOD, BAD)
-    package, about = installed / "toy", installed / "toy-1.dist-info"
+def install_copy(toy, site, text):
+    """Install the toy as `pip install PATH` does."""
+    package, about = site / "toy", site / "toy-1.dist-info"
     package.mkdir()
     about.mkdir()
-    (package / "__init__.py").write_text("raise RuntimeError('the copy')\n")
+    (package / "__init__.py").write_text(text)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1\n")
     (about / "RECORD").write_text("toy/__init__.py,,\ntoy-1.dist-info/METADATA,,\n")
     (about / "direct_url.json").write_text(json.dumps({"url": toy.folder.as_uri(), "dir_info": {}}))
-    assert toy.bisect().status == 1
-    # Where no commit has the module, the copy is imported, and the probe says so.
-    (package / "__init__.py").write_text(f"def search(query):\n    return {GOOD}\n")
-    toy.git("mv", "src/toy", "src/other")
-    toy.git("commit", "-qm", "moved")
-    toy.history_after({"README": "later"})
-    found = toy.bisect(good="HEAD~1")
-    assert found.status == 4
-    assert f"not the commit's code: module toy was loaded from {package / '__init__.py'}" in found.err
 
 
-def test_a_module_that_only_the_users_tree_has_is_none_of_the_commits(toy):
-    toy.history({}, {"conftest.py": "import later\nfrom toy import search\n"})
-    (toy.folder / "src" / "later.py").write_text("")
-    found = toy.bisect("--json")
-    assert (found.status, found.json["answer"]) == (2, "could not be scored")
-    assert "No module named 'later'" in found.json["bad"]["reason"]
-
-
-def test_a_module_that_was_loaded_past_every_finder_is_named(toy):
-    toy.history(
-        {
-            "conftest.py": (
-                "import importlib.util, pytest, sys\n"
-                f"spec = importlib.util.spec_from_file_location('helper', {str(toy.folder / 'helper.py')!r})\n"
-                "module = sys.modules['helper'] = importlib.util.module_from_spec(spec)\n"
-                "spec.loader.exec_module(module)\n\n"
-                "@pytest.fixture(scope='session')\ndef rag_pipeline():\n    return module.search\n"
-            ),
-            "helper.py": f"def search(query):\n    return {GOOD}\n",
-        },
-        {"helper.py": f"def search(query):\n    return {BAD}\n"},
-    )
-    found = toy.bisect()
-    assert found.status == 4
-    assert f"not the commit's code: module helper was loaded from {toy.folder / 'helper.py'}" in found.err
-
-
-def test_a_plugin_of_the_same_name_in_the_commit_does_not_measure(toy):
-    names = ("__init__", "plugin", "cli")
-    files = {f"pytest_ragbench/{name}.py": "raise RuntimeError('the plugin of the commit')\n" for name in names}
-    toy.history(files, {"src/toy/__init__.py": f"def search(query):\n    return {BAD}\n"})
-    assert toy.bisect(" -- -p no:cacheprovider").status == 1
-
-
-def test_workers_of_xdist_run_the_commits_code_too(toy, installed, tmp_path):
+def test_workers_of_xdist_run_the_commits_code_too_and_records_are_kept_where_asked(toy, installed, tmp_path):
     fixture = "import pytest\n\n\n@pytest.fixture(scope='session')\ndef rag_pipeline():\n"
     fixture += "    from toy import search\n    return search\n"
     toy.history(
@@ -146,6 +146,10 @@ def test_workers_of_xdist_run_the_commits_code_too(toy, installed, tmp_path):
     for name in ("toy/__init__.py", "helpers.py"):
         (toy.folder / "src" / name).write_text("raise RuntimeError('the tree as it is now')\n")
     assert toy.bisect(f"--keep {tmp_path / 'kept'} -- -n2").status == 1
+    good, bad = toy.commits()
+    assert sorted(folder.name for folder in (tmp_path / "kept").iterdir()) == [f"01-{bad[:10]}", f"02-{good[:10]}"]
+    (run,) = tmp_path.glob("kept/01-*/runs/*/run.json")
+    assert json.loads(run.read_text())["git"] == {"sha": bad, "dirty": False}
     told = [json.loads(file.read_text()) for file in tmp_path.glob("kept/01-*/processes/*.json")]
     assert len(told) == 3  # two workers and who distributes
     assert all(report["isolated"] and not report["strays"] for report in told)
@@ -153,7 +157,7 @@ def test_workers_of_xdist_run_the_commits_code_too(toy, installed, tmp_path):
     assert any("toy" in report["own"] for report in told)
 
 
-def test_a_process_that_the_pipeline_starts_runs_the_commits_code(toy, installed):
+def test_an_editable_install_by_a_finder_leaks_neither_into_a_probe_nor_into_what_its_pipeline_starts(toy, installed):
     starts = (
         "import json, subprocess, sys\n\n\ndef search(query):\n"
         "    told = subprocess.run([sys.executable, '-c', f'from toy.rank import rank; print(rank({query!r}))'],\n"
@@ -166,18 +170,9 @@ def test_a_process_that_the_pipeline_starts_runs_the_commits_code(toy, installed
     )
     (installed / "toy_finder.py").write_text(FINDER.format(package=str(toy.folder / "src" / "toy")))
     (installed / "toy.pth").write_text("import toy_finder; toy_finder.install()\n")
-    (toy.folder / "src/toy/rank.py").write_text("raise RuntimeError('the tree as it is now')\n")
+    for name in ("__init__", "rank"):
+        (toy.folder / f"src/toy/{name}.py").write_text("raise RuntimeError('the tree as it is now')\n")
     assert toy.bisect().status == 1
-
-
-def test_what_git_exports_to_a_hook_does_not_lead_a_bisect_elsewhere(toy, tmp_path, monkeypatch):
-    toy.answers(GOOD, BAD)
-    command, environment = toy.command(), toy.environment
-    other = tmp_path / "other"
-    toy.git("init", "-q", str(other))
-    environment |= {"GIT_DIR": str(other / ".git"), "GIT_INDEX_FILE": str(other / ".git" / "index")}
-    said = subprocess.run(command, cwd=toy.folder, env=environment, capture_output=True, text=True, check=False)
-    assert said.returncode == 1, said.stderr
 
 
 def test_the_folder_on_the_path_of_a_probe_holds_two_modules_and_hides_no_sitecustomize(toy, tmp_path):

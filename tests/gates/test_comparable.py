@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from pytest_ragbench.errors import BaselineError
-from pytest_ragbench.gates.comparable import command, measured_by, obstacles, remarks, unfit, unusable
+from pytest_ragbench.gates.comparable import command, measured_by, obstacles, remarks, taken_over, unfit, unusable
 
 MAIN = "baselines/main.json"
 WHOLE = {"run_id": "R", "complete": True, "partial": False, "reason": None, "shard": None}
@@ -167,3 +167,16 @@ def test_a_baseline_that_is_none_is_refused_with_both_ways_out(measured):
     )
     both = "baselines/main.json baselines/main.rows.jsonl"
     assert refusal.remedy == f"git checkout -- {both}, or pytest --rag-configs=one --rag-update-baseline"
+
+
+@pytest.mark.parametrize(
+    ("git", "told"),
+    [
+        ({"sha": "a" * 40, "dirty": False}, False),
+        ({"sha": "a" * 40, "dirty": True}, True),
+        ({"sha": None, "dirty": None}, True),
+    ],
+)
+def test_rows_of_an_earlier_run_are_told_where_no_commit_vouches_for_the_code(git, told):
+    assert bool(list(taken_over({"resumed_from": "R", "git": git}))) is told
+    assert not list(taken_over({"resumed_from": None, "git": git}))

@@ -59,6 +59,13 @@ def test_a_few_questions_that_all_fell_alike_cannot_count(fall_of):
     assert fall.needs is None
 
 
+@pytest.mark.parametrize(("files", "fewest"), [(1, 6), (5, 6), (6, None)])
+def test_about_fewer_than_six_files_no_fall_is_real_and_the_fall_says_so(fall_of, files, fewest):
+    fall = fall_of([0.0] * files)
+    assert fall.fewest == fewest  # 2 / 2^5 is above 0.05, 2 / 2^6 is not
+    assert fall.counts is (fewest is None)
+
+
 def test_only_questions_that_both_scored_are_paired(row, baseline):
     rows = [row(1, 1.0), row(2, None), row(3, 1.0), row(4, 1.0)]
     now = {("lex-0001", "one"): {"hit@10": 0.0}, ("lex-0002", "one"): {"hit@10": 0.0}, ("lex-0003", "one"): {}}

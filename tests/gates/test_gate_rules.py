@@ -225,3 +225,27 @@ def test_floors_alone_keep_no_rule_that_needs_a_baseline():
         GateRule("leaks", enforced_by="others"),
     ]
     assert floors_of(rules) == (GateRule(RECALL, floor=0.5), GateRule("leaks", enforced_by="others"))
+
+
+@pytest.mark.parametrize(
+    ("floor", "allowed", "now", "note"),
+    [
+        (0.8, None, 0.79996, "it misses by 4e-05"),  # a table shows 0.800 beside 0.800
+        (None, 0.1, 0.79998, "it misses by 2e-05"),  # from 0.9 to here is 0.10002
+        (0.8, None, 0.79, ""),
+        (0.8, None, 0.8, ""),
+    ],
+)
+def test_a_miss_that_a_table_would_round_away_is_told_in_words(floor, allowed, now, note):
+    (line,) = judge([GateRule(RECALL, floor=floor, allowed=allowed)], results(now), results(0.9))
+    assert line.note == note
+
+
+def test_a_rule_about_falls_alone_judges_nothing_without_a_number_to_fall_from():
+    first, second = judge(
+        [GateRule(RECALL, allowed=0.1), GateRule(RECALL, scope="suite:x", floor=0.1, allowed=0.1)],
+        results(0.8, by_suite={"x": {RECALL: mean(0.8)}}),
+        results(0.8, name="other"),
+    )[:2]
+    assert (first.outcome, first.judged) == ("no baseline", False)
+    assert (second.outcome, second.judged) == ("no baseline", True)

@@ -69,6 +69,12 @@ def test_some_questions_need_passages_of_two_domains(questions):
     assert sum(len(found) == 2 for found in domains) >= 2
 
 
+def test_a_question_of_one_sentence_points_at_nothing_that_it_does_not_name(questions):
+    pointing = re.compile(r"\b(?:such (?!as\b)|(?:this|these) )")
+    alone = [question for question in questions if not re.search(r"[.!?] ", question.text)]
+    assert [question.id for question in alone if pointing.search(question.text)] == []
+
+
 def test_validate_finds_neither_error_nor_warning():
     found = validate(HOME / "sets", corpus=HOME / "corpus", configurations=HOME / "configs.yaml")
     assert (found.errors, found.warnings, found.questions, found.checked) == ([], [], 500, True)

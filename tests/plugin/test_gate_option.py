@@ -119,7 +119,7 @@ def test_a_run_that_was_completed_by_resuming_is_judged(based):
 def test_with_nothing_left_to_resume_the_gate_judges_nothing_and_is_not_green(based):
     result = based.here("--rag-resume=last", "--rag-gate")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["The gate judged nothing: no cell was measured here; *"])
+    result.stdout.fnmatch_lines(["The gate judged nothing: the run has every row already, *; run without --rag-resume"])
 
 
 def test_gat_04_a_metric_without_a_value_is_red(project):
@@ -316,7 +316,7 @@ def test_the_ini_key_gates_every_run_until_it_is_off(based):
     ("rules", "said"),
     [
         (None, "--rag-gate: baselines/thresholds.yaml does not exist; say what this project tolerates*"),
-        ("max_suite_regression: 0.1\n", "--rag-gate: baselines/thresholds.yaml has no rule under hard_gates*"),
+        ("max_suite_regression: 0.1\n", "baselines/thresholds.yaml has no rule under hard_gates*"),
         ("hard_gates:\n  leaks: {enforced_by: others}\n", "*has no rule under hard_gates that this gate judges*"),
     ],
 )
@@ -357,6 +357,17 @@ def test_a_significant_rule_lets_a_small_fall_pass_as_inconclusive(project):
     assert "sign-flip p = 0.01562 over 8 questions" in told
 
 
+def test_a_significant_rule_that_could_never_fail_says_so(project):
+    write(
+        project, questions=4, found=4, rules="hard_gates:\n  recall@10: {max_regression_delta: 0, significant: true}\n"
+    )
+    assert project.here("--rag-configs=one", "--rag-update-baseline").ret == 0
+    script(project, 0)
+    status, told, _ = gate(project)
+    assert status == 0
+    assert "about fewer than 6 files no fall is ever told from it." in told
+
+
 def test_the_verdict_is_in_the_report_and_every_report_of_the_record_says_the_same(based):
     script(based, 7)
     assert gate(based)[0] == 1
@@ -387,3 +398,58 @@ def test_a_session_without_the_gate_says_nothing_of_one_and_loads_none_of_it(bas
     assert "pytest_ragbench.harness.gating" not in result.stdout.str()
     assert "LOADED" in result.stdout.str()
     assert not (based.runs[-1] / "gate.json").exists()
+
+
+def test_rules_about_falls_alone_and_no_baseline_are_refused_and_foreseen(project):
+    write(project, found=0, rules="hard_gates:\n  recall@10: {max_regression_delta: 0.1}\n")
+    status, told, result = gate(project)
+    assert status == 1
+    assert told.endswith("Gate refused: nothing judged.")
+    assert "To mend it: pytest --rag-configs=one --rag-update-baseline" in told
+    result.stdout.fnmatch_lines(["ragbench: the gate will refuse this run: nothing judged: *"])
+
+
+def test_a_number_taken_out_of_the_baseline_by_hand_does_not_make_a_worse_run_green(based):
+    path = based.path / "baselines" / "main.json"
+    main = json.loads(path.read_text(encoding="utf-8"))
+    del main["results"]["one"]["overall"]["recall@10"]
+    path.write_text(json.dumps(main), encoding="utf-8")
+    script(based, 5)
+    status, told, _ = gate(based)
+    assert status == 1
+    assert told.endswith("Gate refused: baseline edited by hand.")
+
+
+FORGETFUL = """
+import collections, pytest
+TRIES = collections.Counter()
+
+@pytest.fixture(scope="session")
+def rag_pipeline():
+    def search(query, **overrides):
+        number = int(query.split()[1])
+        TRIES[number] += 1
+        if number == 4 and TRIES[4] == 1:
+            raise TimeoutError("busy")
+        return [f"g{number}.md"] if number < 4 or TRIES[number] > 1 else ["x.md"]
+    return search
+"""
+
+
+@HOW
+def test_searching_again_until_a_question_is_answered_makes_no_run_greener(based, workers):
+    based.file(
+        "conftest.py", FORGETFUL
+    )  # 1 to 3 are found at once, 4 raises at first, 5 to 8 are found when asked again
+    status, told, result = gate(based, "--rag-require=hit@10", "--reruns=2", *workers)
+    assert status == 1
+    assert "recall@10 regressed 1.000 0.500 -0.500 0.500 0.050 8" in told  # 4 of 8, which the floor allows
+    result.assert_outcomes(passed=4, failed=4)
+
+
+def test_a_session_of_other_tests_hears_nothing_of_a_gate_that_is_a_setting(based):
+    based.file("pytest.ini", "[pytest]\nrag_gate = full\n")
+    based.file("unit/test_other.py", "def test_other(): pass\n")
+    result = based.here("unit")
+    assert result.ret == 0
+    assert "gate" not in result.stdout.str().partition("collected")[2]

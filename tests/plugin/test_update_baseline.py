@@ -161,7 +161,7 @@ def test_with_force_it_is_kept_loudly_and_marked_and_the_gate_tells(ready):
     result = ready.here(*UPDATE, "--rag-force")
     assert result.ret == 1  # the row failed all the same
     assert "FORCED from a run that is not whole: errored rows: 1 row failed: lex-0001 under two" in told(result)
-    assert "baselines/main.json says so for good." in told(result)
+    assert "baselines/main.json says so until a whole run replaces it." in told(result)
     assert main_of(ready)["forced"] == ["errored rows: 1 row failed: lex-0001 under two: RuntimeError: no index"]
     script(ready)
     result = ready.here("--rag-configs=one,two", "--rag-gate")
@@ -256,3 +256,11 @@ def test_a_baseline_that_cannot_be_read_keeps_the_test_split_sealed_and_nothing_
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*the baseline anchors the ledger of the test split, and cannot be read: *"])
     assert not ready.ledger
+
+
+def test_with_nothing_left_to_resume_no_baseline_is_written_and_the_session_says_so(ready):
+    assert ready.here("--rag-configs=one,two").ret == 0
+    result = ready.here("--rag-resume=last", "--rag-update-baseline")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["No baseline was written: the run has every row already, *"])
+    assert not (ready.path / "baselines" / "main.json").exists()

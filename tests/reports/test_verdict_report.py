@@ -28,6 +28,10 @@ def verdict(*lines, status="passed", mode="full", baseline="baselines/main.json"
         (verdict(line(), mode="floors", baseline=None), "Gate passed, floors alone: 1 number judged."),
         (verdict(line("no baseline"), baseline=None), "Gate passed, floors alone: 1 number judged."),
         (
+            verdict(line(), line("no baseline", floor=None)),
+            "Gate passed: 1 number judged, 1 without a baseline.",
+        ),
+        (
             verdict(line("regressed"), line(), status="failed"),
             "Gate failed: 1 of 2 numbers: mrr@10 of one regressed.",
         ),
@@ -127,4 +131,6 @@ def test_a_refresh_that_changes_nothing_says_so():
 
 def test_a_forced_refresh_says_first_what_is_missing():
     first, *_ = refresh_blocks(Refresh("m.json", forced=("partial run: a selection",), written=True))
-    assert first.text == ("FORCED from a run that is not whole: partial run: a selection. m.json says so for good.")
+    assert first.text == (
+        "FORCED from a run that is not whole: partial run: a selection. m.json says so until a whole run replaces it."
+    )

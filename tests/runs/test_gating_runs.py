@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_ragbench.analysis.cells import cluster_label
 from pytest_ragbench.baselines.files import read_baseline, write_baseline
 from pytest_ragbench.configurations.hard_gates import GateRule
-from pytest_ragbench.errors import BaselineError, RecordError
-from pytest_ragbench.runs.gating import Held, baseline_of_run, judge_run
+from pytest_ragbench.errors import BaselineError, RecordError, UsageError
+from pytest_ragbench.runs.gating import Held, baseline_of_run, check_rules, judge_run
 
 MAIN = "baselines/main.json"
 RULES = (GateRule("recall@10", floor=0.5, allowed=0.05),)
@@ -90,3 +92,26 @@ def test_without_a_summary_there_is_nothing_to_judge(run):
     (record.folder / "summary.json").unlink()
     with pytest.raises(RecordError, match="there is nothing to judge"):
         judge_run(record, RULES, None)
+
+
+@pytest.mark.parametrize("lacking", ["no baseline", "no configuration with numbers"])
+def test_rules_about_falls_alone_are_refused_where_there_is_nothing_to_have_fallen_from(run, lacking):
+    baseline = None
+    if lacking != "no baseline":
+        baseline = replace(baseline_of_run(run(8)), results={"one": {"overall": {}}})
+    verdict = judge_run(run(0), (GateRule("recall@10", allowed=0.05),), Held(MAIN, baseline))
+    assert (verdict.status, [refusal.what for refusal in verdict.refusals]) == ("refused", ["nothing judged"])
+    assert verdict.refusals[0].remedy == "pytest --rag-configs=one --rag-update-baseline"
+
+
+@pytest.mark.parametrize(
+    ("rules", "floors", "what"),
+    [
+        ((), False, "rule"),
+        ((GateRule("leaks", enforced_by="others"),), False, "rule"),
+        ((GateRule("recall@10", allowed=0.1),), True, "floor"),
+    ],
+)
+def test_a_gate_without_a_rule_is_a_mistake(rules, floors, what):
+    with pytest.raises(UsageError, match=f"t.yaml has no {what} under hard_gates"):
+        check_rules(rules, "t.yaml", floors=floors)
