@@ -139,6 +139,16 @@ def test_later_runs_replace_it_even_behind_a_hundred_others_and_no_one_elses(pos
     assert [one["body"] for one in server.comments] == [*(one["body"] for one in others), NEW]
 
 
+def test_two_checks_have_a_comment_each_and_other_files_of_the_artifact_are_none(post, tmp_path):
+    other = tmp_path / "ragbench-gate" / "ragbench-v0"
+    other.mkdir(parents=True)
+    (other / "v0.md").write_text(f"{marker('v0')}\nanother\n", encoding="utf-8")
+    (other / "report.md").write_text("# Retrieval bench\n", encoding="utf-8")
+    server = GitHub([comment(OLD)])
+    assert sorted(post(server, NEW).stdout.splitlines()) == ["posted on #7", "replaced on #7"]
+    assert [one["body"] for one in server.comments] == [NEW, f"{marker('v0')}\nanother\n"]
+
+
 def test_a_commit_that_is_no_longer_the_head_posts_nothing(post):
     server = GitHub(head="c" * 40)
     assert "no open pull request has this commit" in post(server, NEW).stdout
@@ -148,9 +158,9 @@ def test_a_commit_that_is_no_longer_the_head_posts_nothing(post):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "no comment.md in the artifact"),
-        ("# hello\n", "not what --rag-comment writes"),
-        (f"{marker('gate')}\n{'x' * 65_536}", "not what --rag-comment writes"),
+        (None, "nothing that --rag-comment writes"),
+        ("# hello\n", "nothing that --rag-comment writes"),
+        (f"{marker('gate')}\n{'x' * 65_536}", "nothing that --rag-comment writes"),
     ],
 )
 def test_what_the_gate_did_not_write_is_not_posted(post, text, message):
