@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench import canonical
-from pytest_ragbench.baselines.files import MAIN, read_baseline
+from pytest_ragbench.baselines import MAIN
+from pytest_ragbench.baselines.files import read_baseline
 from pytest_ragbench.bisection.search import Bisection, bisect_commits
 from pytest_ragbench.configurations.loading import load_catalogue
 from pytest_ragbench.configurations.model import Catalogue, Configuration

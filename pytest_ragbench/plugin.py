@@ -5,8 +5,6 @@ Inert until asked: an unrelated session imports this module and `harness.options
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,8 +12,6 @@ import pytest
 from pytest_ragbench.harness import options
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from pytest_ragbench.harness.rows import RagRow
     from pytest_ragbench.harness.session import BenchSession
     from pytest_ragbench.llm.seam import Seam
@@ -41,7 +37,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Offer `rag_row`, and wake the bench when this session asks for it."""
     config.pluginmanager.register(RowFixture(config), "ragbench-row")
     if options.wakes(config):
-        with _uncollected():
+        from pytest_ragbench.harness import collector
+
+        with collector.paused():  # thousands of questions and cells, all kept
             _wake(config).open()
 
 
@@ -81,18 +79,6 @@ class RowFixture:
     def rag_row(self, rag_pipeline: Any) -> RagRow:
         """The measured row of one golden question under one configuration."""
         return _wake(self._config).measure(rag_pipeline)
-
-
-@contextmanager
-def _uncollected() -> Generator[None]:
-    """Load without the garbage collector: it would look through thousands of new objects, none of them garbage."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _wake(config: pytest.Config) -> BenchSession:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench import durable
+from pytest_ragbench.baselines import MAIN, ROWS
 from pytest_ragbench.baselines.agreement import disagreements
 from pytest_ragbench.baselines.model import SCHEMA_VERSION, Baseline
 from pytest_ragbench.baselines.projection import encode_main, encode_rows, rows_digest, unix_lines
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from pytest_ragbench.baselines.model import BaselineRow
 
-MAIN = "main.json"
-ROWS = "main.rows.jsonl"
 LOCK_SECONDS = 30.0
 
 _DISAGREE = (

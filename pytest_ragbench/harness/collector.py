@@ -7,8 +7,13 @@ frozen objects, it is left alone.
 from __future__ import annotations
 
 import gc
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 _frozen = pytest.StashKey[bool]()
 """Whether this session has frozen objects; there from the moment that they are sure to be given back."""
@@ -21,6 +26,18 @@ def give_back_last(config: pytest.Config) -> None:
     """
     config.stash[_frozen] = False
     config.add_cleanup(lambda: _unfreeze(config))
+
+
+@contextmanager
+def paused() -> Generator[None]:
+    """Make many objects, none of them garbage, without the collector looking through them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def freeze(config: pytest.Config) -> None:

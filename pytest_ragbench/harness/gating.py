@@ -8,7 +8,8 @@ from __future__ import annotations
 from os.path import lexists
 from typing import TYPE_CHECKING
 
-from pytest_ragbench.baselines.files import MAIN, read_baseline, write_baseline
+from pytest_ragbench.baselines import MAIN
+from pytest_ragbench.baselines.files import read_baseline, write_baseline
 from pytest_ragbench.baselines.projection import measured_digest
 from pytest_ragbench.configurations.thresholds import FILE_NAME, Known, load_hard_gates
 from pytest_ragbench.errors import BaselineError, RagbenchError, RecordError, UsageError

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import functools
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ragbench.baselines.files import MAIN, read_anchor
+from pytest_ragbench.baselines import MAIN
 from pytest_ragbench.errors import RecordError, SealedError, UsageError
 from pytest_ragbench.harness import expressions, models
 from pytest_ragbench.harness.cells import cell_of
@@ -71,6 +72,11 @@ def _baseline_anchor(bench: Bench) -> list[Anchor]:
         SealedError: The baseline cannot be read, and the run would open the test split.
     """
     settings = bench.settings
+    if not opens(bench) and not os.path.lexists(settings.baselines / MAIN):
+        return []
+    # Its schema takes milliseconds, which most projects need not pay.
+    from pytest_ragbench.baselines.files import read_anchor
+
     try:
         found = read_anchor(settings.baselines)
     except RecordError as error:

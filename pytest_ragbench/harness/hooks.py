@@ -77,7 +77,8 @@ class BenchHooks:
         """Finish the record, and fail a session whose rows failed."""
         recorder = self._session.recorder
         if recorder is not None:
-            session.exitstatus = recorder.finish(session, int(exitstatus))
+            with collector.paused():
+                session.exitstatus = recorder.finish(session, int(exitstatus))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the report."""

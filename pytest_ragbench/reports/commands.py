@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.errors import RecordError, UsageError
-from pytest_ragbench.gates.serial import from_values
 from pytest_ragbench.records.chunks import text_digest
 from pytest_ragbench.records.record import CellKey, RunRecord, find_run, row_key
 from pytest_ragbench.reports.build import compose
@@ -148,8 +147,11 @@ def view_of(record: RunRecord) -> RunView:
             last[row_key(row)] = _brief(row) if row.get("error") is not None else None
         rows_kept = len(last)
         errored = [brief for brief in last.values() if brief is not None]
-    gate = record.gate()
-    verdict = None if gate is None else from_values(gate)
+    verdict = None
+    if (gate := record.gate()) is not None:
+        from pytest_ragbench.gates.serial import from_values
+
+        verdict = from_values(gate)
     return RunView(record.run, summary, record.status, tuple(errored), tuple(record.missing), rows_kept, verdict)
 
 

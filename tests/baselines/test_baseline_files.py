@@ -9,8 +9,8 @@ import pytest
 from filelock import FileLock
 
 from pytest_ragbench import durable
-from pytest_ragbench.baselines import files
-from pytest_ragbench.baselines.files import MAIN, ROWS, read_anchor, read_baseline, write_baseline
+from pytest_ragbench.baselines import MAIN, ROWS, files
+from pytest_ragbench.baselines.files import read_anchor, read_baseline, write_baseline
 from pytest_ragbench.baselines.projection import rows_digest
 from pytest_ragbench.errors import BaselineError, RecordError
 

@@ -149,3 +149,16 @@ def test_sets_that_nobody_asked_for_may_be_broken(project):
         assert project.run("test_other.py", *typed).ret == 0
     assert project.run("test_other.py", "-n2").ret == 0
     assert project.tree() == before
+
+
+def test_a_run_without_gate_or_baseline_loads_nothing_of_either(project):
+    project.write([question(1)], {"A": {"question 1": ["g1.md"]}})
+    project.file(
+        "golden/conftest.py",
+        "import sys\ndef pytest_unconfigure():\n"
+        "    parts = ('gates', 'baselines.files', 'baselines.schema', 'bisection', 'api', 'reports.html')\n"
+        "    print([part for part in parts if f'pytest_ragbench.{part}' in sys.modules], 'of the gate loaded')\n",
+    )
+    result = project.spawn("--rag-configs=A")
+    assert result.ret == 0
+    assert "[] of the gate loaded" in result.stdout.str()
