@@ -100,7 +100,8 @@ class Hashing:
     def search(self, request: Request, meter: Meter) -> Ranking:
         """The nearest chunks; none for a text without content words."""
         index = self._index.get(meter)
-        query, pool, scope = request.text, request.pool, request.scope
-        among = None if scope is None else scope.positions
-        key = (self._key, pool, request.scope_name, query)
-        return meter.stage("hashing", key, lambda: index.search(features(query, self._tokenize), pool, among))
+
+        def find() -> Ranking:
+            return index.search(features(request.text, self._tokenize), request.pool, request.among)
+
+        return meter.stage("hashing", request.key(self._key), find)

@@ -107,10 +107,9 @@ class Overlap:
     def search(self, request: Request, meter: Meter) -> Ranking:
         """The chunks with the largest share in common; none for a text without content words."""
         index = self._index.get(meter)
-        query, pool, scope = request.text, request.pool, request.scope
-        among = None if scope is None else scope.positions
 
         def find() -> Ranking:
-            return index.search(self._features(query, self._tokenize), pool, self._measure, among)
+            wanted = self._features(request.text, self._tokenize)
+            return index.search(wanted, request.pool, self._measure, request.among)
 
-        return meter.stage(self._name, (self._key, pool, request.scope_name, query), find)
+        return meter.stage(self._name, request.key(self._key), find)

@@ -175,7 +175,8 @@ class Sparse:
     def search(self, request: Request, meter: Meter) -> Ranking:
         """BM25's best chunks; none for a text without an indexed term."""
         index = self._index.get(meter)
-        query, pool, scope = request.text, request.pool, request.scope
-        among = None if scope is None else scope.positions
-        key = (self._key, pool, request.scope_name, query)
-        return meter.stage(self._name, key, lambda: index.search(self._tokenize(query), pool, among))
+
+        def find() -> Ranking:
+            return index.search(self._tokenize(request.text), request.pool, request.among)
+
+        return meter.stage(self._name, request.key(self._key), find)

@@ -51,6 +51,15 @@ class Request:
         """For cache keys; empty for everywhere."""
         return self.scope.name if self.scope else ""
 
+    @property
+    def among(self) -> NDArray[np.intp] | None:
+        """Positions that may be found; None for all."""
+        return None if self.scope is None else self.scope.positions
+
+    def key(self, index: str) -> tuple[str, int, str, str]:
+        """What a lane's answer depends on, beside the lane itself: what is indexed, the pool, the scope, the text."""
+        return index, self.pool, self.scope_name, self.text
+
 
 class Lane(Protocol):
     """Finds chunks for a text, within the request's scope and no more of them than its pool."""

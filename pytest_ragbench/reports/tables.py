@@ -63,6 +63,8 @@ def _chart(view: RunView) -> Iterator[Intervals]:
     names = view.names if len(view.names) <= CHARTED else view.leading(CHARTED)
     found = {name: estimate(_overall(view, name).get(metric)) for name in names}
     marks = tuple(Mark(name, cell) for name, cell in found.items() if isinstance(cell, Estimate))
+    if not marks:  # every search failed
+        return
     note = "Intervals that overlap say nothing about a difference: the comparisons are paired by question."
     if len(names) < len(view.names):
         note = f"The {len(names)} of {len(view.names)} configurations where it is highest. {note}"

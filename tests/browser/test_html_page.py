@@ -28,6 +28,17 @@ SIZES = {"wide": (1280, 900), "phone": (390, 844)}
 HOSTILE = "</script><img src=x onerror=\"document.title='run'\"> \u202eevil"
 
 
+PLACES = (HOSTILE, '"><svg onload="document.title=\'run\'">.md', "\u2067\u200f שלום العربية", "x" * 20_000)
+
+
+def spiteful(query, lane=False, **_):
+    """Files, headings, texts and errors that try to be more than text."""
+    if lane and query == PLACES[1]:
+        raise ValueError(query)
+    chunks = [{"file": place, "heading": [place], "text": place, "score": 1.0} for place in PLACES]
+    return {"chunks": chunks, "timings": {"search": 1.0, PLACES[1]: 1.0}}
+
+
 def search(query, lane=False, rerank=False, noise=False):
     """The lane finds most files, deep; the rerank lifts most of them to the top; noise changes the filler alone."""
     luck = random.Random(query).random()
@@ -62,14 +73,29 @@ DESIGNS = {
 }
 
 
+SPITE = {
+    HOSTILE: [
+        Configuration(PLACES[1], PLACES[1], {}, (HOSTILE,)),
+        Configuration(HOSTILE, HOSTILE, {"lane": True}, (HOSTILE, PLACES[1]), (PLACES[1],)),
+        Configuration(PLACES[3], PLACES[3], {}, (PLACES[2],), (PLACES[1],)),
+    ]
+}
+
+
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory):
-    """Design to the address of its page."""
-    return {name: _written(tmp_path_factory.mktemp(name), design) for name, design in DESIGNS.items()}
+    """Design to the address of its page, and `hostile` to that of one whose every text is."""
+    written = {name: _written(tmp_path_factory.mktemp(name), design) for name, design in DESIGNS.items()}
+    asked = [
+        Question(f"h-{at:04d}", place, "s", "T1", "dev", domain=place[:40], gold=(GoldSource(Locator(place)),),
+                 nuggets=(place,))
+        for at, place in enumerate(PLACES)
+    ]  # fmt: skip
+    return {**written, "hostile": _written(tmp_path_factory.mktemp("hostile"), SPITE, asked, spiteful)}
 
 
-def _written(folder, design):
-    questions = [
+def _written(folder, design, questions=None, pipeline=search):
+    questions = questions or [
         Question(f"q-{at:04d}", f"q{at} {HOSTILE if at == 3 else 'asks'}", ("books", "code")[at % 2], "T1", "dev",
                  domain="d", gold=(GoldSource(Locator(f"{at}.md")),))
         for at in range(30)
@@ -90,7 +116,7 @@ def _written(folder, design):
     table = RowTable(metric_names(10))
     for question in questions:
         for arm in arms:
-            measured = measure(search, question, arm, k=10)
+            measured = measure(pipeline, question, arm, k=10)
             table.add(measured.row)
             writer.add(canonical.dumps(measured.row), map(chunk_line, measured.chunks))
     plan = Plan(tuple(questions), tuple(arms), tuple(experiments), resamples=400)
@@ -161,6 +187,24 @@ def test_rpt_01_in_a_browser_a_hostile_question_is_text_in_any_state_of_the_page
     assert page.title().startswith("Retrieval bench")
     assert "</script><img src=x" in page.locator("#list summary:visible").inner_text()
     assert "⟨U+202E⟩evil" in page.locator("#list summary:visible").inner_text()
+    assert heard == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_rpt_01_hostile_names_files_and_errors_stay_text_for_every_choice_of_configurations(opened, size):
+    page, heard = opened("hostile", size=size)
+    elements = page.evaluate("[...document.querySelectorAll('main *')].filter(e => e.matches('img, [onload]')).length")
+    for part in page.locator("details").all():
+        part.evaluate("part => { part.open = true; }")
+    for first in range(3):
+        page.select_option("#first", index=first)
+        page.select_option("#second", index=2 - first)
+        assert page.locator("#list .side").count() == 2 * len(PLACES)
+        elements += page.locator("img, [onload], [onerror]").count()
+    assert elements == 0
+    assert page.locator("script").count() == 2
+    assert page.title().startswith("Retrieval bench")
+    assert page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
     assert heard == []
 
 
@@ -243,6 +287,17 @@ def test_a_link_to_a_folded_part_opens_it(opened):
     assert page.locator("details.folded").first.evaluate("part => part.open")
 
 
+@pytest.mark.parametrize(("size", "shown"), [("wide", "wide"), ("phone", "narrow")])
+def test_a_chart_alone_takes_the_width_of_a_screen_and_two_side_by_side_are_the_narrow_ones(opened, size, shown):
+    page, _ = opened("factorial", size=size)
+    figures = page.locator("figure").all()
+    pair = [at for at, figure in enumerate(figures) if "factor" in figure.locator(".title").inner_text()]
+    assert len(pair) == 2
+    for at, figure in enumerate(figures):
+        seen = [name for name in ("narrow", "wide") if figure.locator(f".chart.{name}").is_visible()]
+        assert seen == ["narrow" if at in pair else shown]
+
+
 def test_in_print_all_parts_are_open_in_dark_ink_on_white_without_controls(opened):
     page, _ = opened("ladder", scheme="dark")
     page.emulate_media(media="print")
@@ -250,6 +305,7 @@ def test_in_print_all_parts_are_open_in_dark_ink_on_white_without_controls(opene
     assert not page.locator("nav").is_visible()
     assert page.locator("body").evaluate("body => getComputedStyle(body).color") == "rgb(26, 31, 37)"
     assert page.locator("details.folded table").first.is_visible()
+    assert page.locator("details.glossary dl").is_visible()
     assert page.locator(".scroll").first.evaluate("part => getComputedStyle(part).overflowX") == "visible"
 
 

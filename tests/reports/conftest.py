@@ -2,6 +2,7 @@
 
 import random
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -58,13 +59,15 @@ class Scripted:
         return {"chunks": [*chunks, {"file": "other.md"}], "timings": {"search": 10.0 + 30.0 * share, "sparse": 2.0}}
 
 
-@pytest.fixture
-def recorded(tmp_path):
-    """Makes a record: `recorded(questions=..., arms=..., fails=..., **run keys)`."""
+@pytest.fixture(scope="session")
+def recorded_in():
+    """Makes a record in a folder: `recorded_in(folder, questions=..., arms=..., pipeline=..., **run keys)`."""
 
-    def make(*, questions=None, arms=ARMS, fails=(), finish=True, status="done", reason=None, **run):
+    def make(
+        folder, *, questions=None, arms=ARMS, fails=(), pipeline=None, finish=True, status="done", reason=None, **run
+    ):
         questions = questions or make_questions()
-        pipeline, table = Scripted(questions, fails), RowTable(metric_names(10))
+        pipeline, table = pipeline or Scripted(questions, fails), RowTable(metric_names(10))
         facts = {
             "configurations": [
                 {"name": c.name, "marker": c.marker, "overrides": c.overrides, "pairs": c.pairs, "factors": c.factors}
@@ -78,7 +81,7 @@ def recorded(tmp_path):
             "bootstrap": {"seed": 20260901, "resamples": 10_000, "confidence": 0.95, "cluster": "file"},
             **run,
         }
-        writer = RunWriter.create(tmp_path / "runs", started_at=NOON, sha="a" * 40, run=facts, questions=questions)
+        writer = RunWriter.create(folder / "runs", started_at=NOON, sha="a" * 40, run=facts, questions=questions)
         for question in questions:
             for arm in arms:
                 measured = measure(pipeline, question, arm, k=10)
@@ -98,3 +101,9 @@ def recorded(tmp_path):
         )
 
     return make
+
+
+@pytest.fixture
+def recorded(recorded_in, tmp_path):
+    """Makes a record of the test's own: `recorded(questions=..., arms=..., fails=..., **run keys)`."""
+    return partial(recorded_in, tmp_path)

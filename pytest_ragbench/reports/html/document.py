@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ragbench.reports.html.drawing import lettered
+from pytest_ragbench.reports.html.canvas import NARROW, WIDE
 from pytest_ragbench.reports.html.pictures import picture
+from pytest_ragbench.reports.html.points import lettered
 from pytest_ragbench.reports.model import Chart, Intervals, Scatter, Stacks
 from pytest_ragbench.reports.text import cell_text, milliseconds
 
@@ -40,11 +41,11 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart as it stands in the page."""
+    """A chart as it stands in the page, drawn for little room and for much; the style shows one of the two."""
 
     title: str
     note: str
-    svg: Markup
+    svgs: tuple[Markup, ...]
     keys: tuple[Key, ...]
 
 
@@ -105,7 +106,8 @@ def _anchor(title: str, taken: set[str]) -> str:
 
 
 def _figure(chart: Chart, name: str) -> Figure:
-    return Figure(chart.title, chart.note, picture(chart, name), tuple(_keys(chart)))
+    svgs = tuple(picture(chart, f"{name}-{size.name}", size) for size in (NARROW, WIDE))
+    return Figure(chart.title, chart.note, svgs, tuple(_keys(chart)))
 
 
 def _keys(chart: Chart) -> Iterator[Key]:

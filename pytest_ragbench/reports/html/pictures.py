@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from markupsafe import Markup
 
+from pytest_ragbench.reports.html.canvas import NARROW, Size
 from pytest_ragbench.reports.html.colours import Colour
 from pytest_ragbench.reports.html.drawing import draw
 from pytest_ragbench.reports.text import visible
@@ -22,14 +23,15 @@ _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _FONT = re.compile(r"font(-family)?: [^;]*'DejaVu Sans'[^;]*;?")
 
 
-def picture(chart: Chart, name: str) -> Markup:
+def picture(chart: Chart, name: str, size: Size = NARROW) -> Markup:
     """The chart as an `svg` element.
 
     Args:
         chart: What to draw.
         name: Unique on the page; every name inside the picture begins with it.
+        size: How much room it has; the page's style shows the picture where it fits.
     """
-    root = ET.fromstring(draw(chart))  # noqa: S314 - our own drawing, whose texts are escaped
+    root = ET.fromstring(draw(chart, size))  # noqa: S314 - our own drawing, whose texts are escaped
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag == f"{_SVG}metadata" or child.find(f"{_SVG}style") is not None:
@@ -40,7 +42,7 @@ def picture(chart: Chart, name: str) -> Markup:
     view = root.attrib["viewBox"]
     root.attrib.clear()
     root.attrib.update(
-        {"viewBox": view, "role": "img", "aria-label": visible(f"Chart: {chart.title}"), "class": "chart"}
+        {"viewBox": view, "role": "img", "aria-label": visible(f"Chart: {chart.title}"), "class": f"chart {size.name}"}
     )
     text = ET.tostring(root, encoding="unicode", short_empty_elements=True)
     return Markup(text)  # noqa: S704 - serialised by an XML writer, which escapes texts and attributes

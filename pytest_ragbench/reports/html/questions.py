@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_ragbench.reports.html.rendering import CELL_CHARACTERS
 from pytest_ragbench.reports.model import Block, Sentences, Table
 from pytest_ragbench.reports.question import asked, row_blocks, without_empty
 from pytest_ragbench.reports.text import cell_text, cut, visible
@@ -233,7 +234,7 @@ class _Data:
         """The whole, as JSON holds it."""
         return {
             "metric": visible(metric),
-            "names": [visible(name) for name in choice.names],
+            "names": [visible(cut(name, CELL_CHARACTERS)) for name in choice.names],
             "pair": [at for at in (choice.first, choice.second) if at is not None],
             "heads": [[list(column) for column in head] for head in self._heads],
             "texts": list(self._texts),
@@ -248,7 +249,10 @@ class _Data:
             case Table():
                 head = tuple((visible(column.title), column.numeric) for column in block.columns)
                 number = self._heads.setdefault(head, len(self._heads))
-                return [number, [[self._text(cell_text(cell)) for cell in row] for row in block.rows]]
+                return [
+                    number,
+                    [[self._text(cut(cell_text(cell), CELL_CHARACTERS)) for cell in row] for row in block.rows],
+                ]
         raise TypeError(f"{type(block).__name__}: no row of a question tells such a block")
 
     def _text(self, text: str) -> int:

@@ -23,6 +23,9 @@ _PLAIN = {
 }
 """The headline measures in plain words; their exact definitions stand in the catalogue."""
 
+LISTED = 20
+"""Configurations told by their factors; of a factorial's dozens the names say it."""
+
 
 def glossary(view: RunView) -> tuple[tuple[str, str], ...]:
     """Term to meaning, of the terms that this report uses."""
@@ -40,6 +43,7 @@ def _terms(view: RunView) -> Iterator[tuple[str, str]]:
         "[low, high]",
         f"The interval in which the value lies with {100 * level:g} % confidence, over other questions.",
     )
+    yield from _configurations(view)
     if not view.pairs:
         return
     yield "A against B", "A's value minus B's, question by question; above zero A is better."
@@ -47,3 +51,11 @@ def _terms(view: RunView) -> Iterator[tuple[str, str]]:
     yield "inert", "Switched on, it changed no ranking of any question."
     for verdict, meaning in meanings(view.level).items():
         yield WORDS[verdict], f"{meaning[:1].upper()}{meaning[1:]}."
+
+
+def _configurations(view: RunView) -> Iterator[tuple[str, str]]:
+    """Each configuration with what is switched on in it, where the run knows its factors."""
+    factors = {name: view.factors(name) for name in view.names}
+    if any(factors.values()) and len(factors) <= LISTED:
+        for name, on in factors.items():
+            yield name, f"Configuration with {', '.join(on)}." if on else "Configuration with no factor switched on."

@@ -56,7 +56,6 @@
     scores: data.questions[number][0],
     blocks: data.questions[number][1],
     details: find("details", body),
-    text: body.textContent.toLowerCase(),
     drawn: data.pair.join(),
   }));
   for (const entry of entries) {
@@ -203,14 +202,14 @@
   // --- the rest of the page ------------------------------------------------------------------------------------------------
 
   const reach = () => {
-    const target = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+    const target = location.hash.length > 1 ? document.getElementById(location.hash.slice(1)) : null;
     const folded = target?.closest("details");
     if (folded) folded.open = true;
   };
   addEventListener("hashchange", reach);
   reach();
 
-  const folded = all("details.folded");
+  const folded = all("details.folded, details.glossary");
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = folded.filter((part) => !part.open);
