@@ -22,10 +22,11 @@ from pytest_ragbench.configurations.thresholds import FILE_NAME, Known, load_har
 from pytest_ragbench.errors import BaselineError, SealedError, UsageError
 from pytest_ragbench.gates.model import Verdict
 from pytest_ragbench.metrics.catalogue import metric_names
-from pytest_ragbench.questions.loading import load_questions, shown_path
+from pytest_ragbench.questions.loading import load_questions, read_set, shown_path
 from pytest_ragbench.questions.model import GoldSource, Locator, Question
-from pytest_ragbench.questions.serial import questions_digest
-from pytest_ragbench.records.record import RunRecord, find_run
+from pytest_ragbench.questions.serial import questions_digest, to_mapping
+from pytest_ragbench.records.record import RunRecord
+from pytest_ragbench.records.record import find_run as record_named
 from pytest_ragbench.reports.commands import render_record
 from pytest_ragbench.runs.gating import Held, check_rules, judge_run
 from pytest_ragbench.runs.measuring import measure_all
@@ -157,6 +158,15 @@ def gate(run: RunRecord, baselines: str | Path = BASELINES, *, floors: bool = Fa
     return judge_run(run, rules, held)
 
 
+def find_run(name: str | Path, runs_dir: str | Path = RUNS_DIR) -> RunRecord:
+    """The record that is named: `last`, a run id below `runs_dir`, or the path of a record.
+
+    Raises:
+        RecordError: There is none; the message lists the latest.
+    """
+    return record_named(str(name), Path(runs_dir))
+
+
 def report(run: RunRecord) -> str:
     """The Markdown report of a run, as `report.md` beside its rows.
 
@@ -176,7 +186,16 @@ def _questions(given: Any) -> tuple[Question, ...]:
     twice = next((one.id for one, other in pairwise(found) if one.id == other.id), None)
     if twice is not None:
         raise UsageError(f"two questions have the id {twice}; an id names one question")
-    return found
+    return _as_read(found)
+
+
+def _as_read(questions: Sequence[Question]) -> tuple[Question, ...]:
+    """The questions as a set's file would give them, so that the rules of sets hold here too."""
+    try:
+        lines = [canonical.dumps(to_mapping(question)) for question in questions]
+    except (AttributeError, TypeError, ValueError) as error:
+        raise UsageError(f"a question has a field of another type than its annotation says: {error}") from error
+    return tuple(read_set("".join(f"{line}\n" for line in lines), "questions.jsonl"))
 
 
 def _check_numbers(**numbers: int | None) -> None:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -52,6 +53,7 @@ def test_questions_and_overrides_give_the_means_of_a_hand_count(runs, capsys):
 
 def test_the_record_is_one_that_the_commands_read(runs, capsys):
     run = measure(search, [question(1)], runs_dir=runs)
+    assert find_run("last", str(runs)).folder == find_run(run.folder, runs).folder == run.folder
     assert main(["report", "last", "--runs-dir", str(runs)]) == 0
     assert capsys.readouterr().out == report(run) == report(find_run("last", runs))
     assert run.run["complete"] is True
@@ -126,6 +128,10 @@ def test_the_test_split_is_never_searched(runs):
     ("arguments", "message"),
     [
         (([],), "there is no question to measure"),
+        (([replace(question(1), tier="T9")],), "questions.jsonl:1: lex-0001: tier"),
+        (([replace(question(1), id="lex-1")],), "id"),
+        (([replace(question(1), gold=())],), "gold"),
+        (([replace(question(1), gold=None)],), "a field of another type"),
         (([question(1), question(1)],), "two questions have the id lex-0001"),
         (([question(1)], {}), "no configuration is given"),
         (([question(1)], {"and": {}}), "a word of `-m` expressions"),
@@ -137,7 +143,7 @@ def test_the_test_split_is_never_searched(runs):
     ],
 )
 def test_a_mistake_is_a_sentence_and_leaves_nothing(arguments, message, runs):
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises((InputError, UsageError), match=message):
         measure(search, *arguments, runs_dir=runs)
     assert not runs.exists()
 

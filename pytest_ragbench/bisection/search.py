@@ -6,7 +6,7 @@ Pure: it knows neither git nor pytest. A commit is whatever its caller makes of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar, get_args
 
 from pytest_ragbench.errors import UsageError
 
@@ -17,6 +17,8 @@ Commit = TypeVar("Commit")
 
 Outcome = Literal["good", "regressed", "unscorable"]
 """What a probe says of a commit; `unscorable`: there is no value to judge."""
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 Answer = Literal["found", "could not be scored", "hidden", "no regression"]
 
@@ -62,15 +64,19 @@ def bisect_commits(
         The answer. When regressed and good commits alternate, it is one of the places where good turns to regressed.
 
     Raises:
-        UsageError: Fewer than two commits, or the good end is not good, or an end has no value and may not be skipped.
+        UsageError: Fewer than two commits, or the good end is not good, an end has no value and may not be skipped,
+            or the probe says something else.
     """
     if len(commits) < 2:
         raise UsageError(f"a search needs a good end and a bad end, found {len(commits)} commits")
     seen: dict[int, Outcome] = {}
 
     def look(index: int) -> Outcome:
-        seen[index] = probe(commits[index])
-        return seen[index]
+        found = probe(commits[index])
+        if found not in OUTCOMES:
+            raise UsageError(f"the probe of {commits[index]!r} says {found!r}; it says one of {', '.join(OUTCOMES)}")
+        seen[index] = found
+        return found
 
     def answered(answer: Answer, low: int = 0, high: int = -1) -> Bisection[Commit]:
         suspects = tuple(commits[low + 1 : high + 1])

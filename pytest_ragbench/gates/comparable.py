@@ -168,7 +168,7 @@ def taken_over(run: Mapping[str, Any]) -> Iterator[str]:
     """What no commit vouches for: rows of an earlier run, over code that may have changed since.
 
     Args:
-        run: `run.json`.
+        run: `run.json`; a resumed run is `dirty` when the run that it finishes was.
     """
     if run.get("resumed_from") and (run["git"]["dirty"] or not run["git"]["sha"]):
         yield (

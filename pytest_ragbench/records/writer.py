@@ -131,7 +131,10 @@ class RunWriter:
         Returns:
             The cells that need not run.
         """
-        self.update(resumed_from=old.run["run_id"])
+        git = self.run["git"]
+        if old.run["git"]["dirty"]:  # some of the rows are then of no commit, whatever the tree is by now
+            git = {**git, "dirty": True}
+        self.update(resumed_from=old.run["run_id"], git=git)
         last: dict[CellKey, bool] = {}
         for row in old.rows():
             last[row_key(row)] = row.get("error") is None

@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ragbench.gates.model import FAILING
 from pytest_ragbench.reports.markdown import escape
 from pytest_ragbench.reports.text import cut, plural, signed
 
@@ -202,12 +201,12 @@ def _closing(verdict: Verdict, run: Mapping[str, str]) -> Iterator[str]:
 
 
 def _ordered(lines: Iterable[GateLine]) -> list[GateLine]:
-    """Failing lines first, then by the fall, the worst first; ties by name, so that the order is one."""
+    """Failing lines, gated ones, the others; each by the fall, the worst first, and ties by name: one order."""
     return sorted(
         lines,
         key=lambda line: (
             not line.failed,
-            line.outcome not in FAILING,
+            not line.gated,
             0.0 if line.delta is None else line.delta,
             line.configuration,
             line.scope,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.reports.model import Block, Bullets, Cell, Column, Estimate, Number, Section, Sentences, Table
+from pytest_ragbench.reports.question import without_empty
 from pytest_ragbench.reports.text import plural
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _CHANGES = (
 
 def headline(verdict: Verdict) -> str:
     """The verdict in one sentence."""
-    against = ", floors alone" if verdict.mode == "floors" or verdict.baseline is None else ""
+    against = ", floors alone" if _floors_alone(verdict) else ""
     if verdict.status == "refused":
         what = ", ".join(dict.fromkeys(refusal.what for refusal in verdict.refusals))
         return f"Gate refused: {what}."
@@ -54,6 +55,10 @@ def headline(verdict: Verdict) -> str:
     beside = f", {unsure:,} inconclusive" if unsure else ""
     beside += f", {without:,} without a baseline" if without else ""
     return f"Gate passed{against}: {plural(len(judged), 'number')} judged{beside}."
+
+
+def _floors_alone(verdict: Verdict) -> bool:
+    return verdict.mode == "floors" or verdict.baseline is None
 
 
 def _of(line: GateLine) -> str:
@@ -74,7 +79,7 @@ def verdict_sections(view: RunView) -> Iterator[Section]:
     if changed := tuple(_changes(verdict)):
         yield Section("Gate: questions that changed", changed, detail=True)
     if shown := [line for line in verdict.lines if not line.gated and not _elsewhere(line)]:
-        yield Section("Gate: shown, not judged", (_table(shown),), detail=True)
+        yield Section("Gate: shown, not judged", (_table(verdict, shown),), detail=True)
 
 
 def verdict_blocks(verdict: Verdict) -> tuple[Block, ...]:
@@ -84,7 +89,7 @@ def verdict_blocks(verdict: Verdict) -> tuple[Block, ...]:
         blocks.append(_refused(verdict.refusals))
     judged = sorted((line for line in verdict.lines if line.gated), key=lambda line: not line.failed)
     if judged:
-        blocks.append(_table(judged))
+        blocks.append(_table(verdict, judged))
     told = [f"{_of(line)}: {_noted(line)}." for line in judged if line.note]
     told += [f"{line.metric}: {line.note}; not judged here." for line in verdict.lines if _elsewhere(line)]
     if items := (*told, *verdict.notes):
@@ -131,16 +136,17 @@ def _elsewhere(line: GateLine) -> bool:
     return line.outcome == "enforced elsewhere"
 
 
-def _table(lines: Sequence[GateLine]) -> Table:
-    """A row for each line; with one configuration in all of them, no column that says so."""
+def _table(verdict: Verdict, lines: Sequence[GateLine]) -> Table:
+    """A row for each line. A sole configuration gets no column; by floors alone, neither does what has no value."""
     several = len({line.configuration for line in lines}) > 1
     kept = [index for index, column in enumerate(_COLUMNS) if several or column.title != "configuration"]
     rows = [_row(line) for line in lines]
-    return Table(
+    table = Table(
         tuple(_COLUMNS[index] for index in kept),
         tuple(tuple(row[index] for index in kept) for row in rows),
         keys=3 if several else 2,
     )
+    return without_empty(table) if _floors_alone(verdict) else table
 
 
 def _row(line: GateLine) -> tuple[Cell, ...]:

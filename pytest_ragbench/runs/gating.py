@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.analysis.cells import cluster_label
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from pytest_ragbench.records.record import RunRecord
 
 GATE, FLOORS, UPDATE = "--rag-gate", "--rag-gate=floors", "--rag-update-baseline"
+
+
+UNASKED = "the floor holds; not held against the baseline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +149,8 @@ def _verdict(
 ) -> Verdict:
     there = held is not None and (held.baseline is not None or held.error is not None)
     failed = any(line.failed for line in lines)
+    if refusals and there:  # a baseline is there, and was not asked
+        lines = [replace(one, outcome="ok", note=UNASKED) if one.outcome == "no baseline" else one for one in lines]
     return Verdict(
         status="refused" if refusals else "failed" if failed else "passed",
         mode="floors" if held is None else "full",

@@ -28,6 +28,9 @@ SCHEMA_VERSION = 1
 CLOSE_SHOWN = 5
 """Records that came close and are named, with the reason."""
 
+NAMES_SHOWN = 10
+"""Known names that are told where none is near to what was typed."""
+
 NOTED_ELSEWHERE = frozenset({"commit", "uncommitted changes", "measured configurations"})
 """Differences between the records that have a note of their own, or that dev and leave-one-out runs have by nature."""
 
@@ -150,11 +153,17 @@ def _known(records: Sequence[RunRecord], catalogue: Catalogue | None) -> dict[st
 def _resolve(typed: str, known: Mapping[str, str]) -> str:
     if typed in known:
         return known[typed]
-    near = difflib.get_close_matches(typed, sorted(known), n=3)
-    hint = (
-        f"did you mean {', '.join(near)}?" if near else f"known are {', '.join(sorted(set(known.values()))) or 'none'}"
-    )
+    spelt = {name.lower(): name for name in sorted(known)}
+    near = [spelt[match] for match in difflib.get_close_matches(typed.lower(), spelt, n=3, cutoff=0.5)]
+    hint = f"did you mean {' or '.join(near)}?" if near else _some(dict.fromkeys(known.values()))
     raise UsageError(f"{typed}: no record has such a configuration, and none is declared; {hint}")
+
+
+def _some(names: Iterable[str]) -> str:
+    """The first names, the declared ones ahead, and how many others there are: a factorial alone has up to 1,024."""
+    told = [*names]
+    more = f" and {len(told) - NAMES_SHOWN:,} more" if len(told) > NAMES_SHOWN else ""
+    return f"known are {', '.join(told[:NAMES_SHOWN]) or 'none'}{more}"
 
 
 def _factors(name: str, shelf: Shelf, like: RunRecord | None, catalogue: Catalogue | None) -> tuple[str, ...]:
@@ -220,15 +229,17 @@ def _close(shelf: Shelf) -> Iterator[str]:
 def _missing(clauses: Sequence[Clause], name: str, default: str) -> Iterator[dict[str, Any]]:
     """What to run for the clauses without evidence: one dev run, and one test run for all that is missing on test.
 
-    Once dev has decided against it, no look at test is proposed.
+    The suites need the pair on both splits, so they stand beside each run of it that is missing. Once dev has decided
+    against it, no look at test is proposed.
     """
     lost = any(clause.key == "dev" and clause.state == "failed" for clause in clauses)
     lacking = [clause.key for clause in clauses if clause.state == "missing"]
     pair = [name, default] if "test" in lacking else []
     loo = ["loo"] if any(key.startswith("loo:") for key in lacking) else []
+    suites = [key for key in lacking if key == "suites"]
     if "dev" in lacking:
-        yield {"clauses": ["dev"], "command": f"pytest --rag-configs={name},{default}", "opens_test": False}
+        yield {"clauses": ["dev", *suites], "command": f"pytest --rag-configs={name},{default}", "opens_test": False}
     if (pair or loo) and not lost:
         command = f"pytest --rag-configs={','.join([*pair, *loo])} --rag-split=test --unseal-test"
         wanted = [key for key in lacking if key == "test" or key.startswith("loo:")]
-        yield {"clauses": wanted, "command": command, "opens_test": True}
+        yield {"clauses": [*wanted, *(suites if pair else [])], "command": command, "opens_test": True}

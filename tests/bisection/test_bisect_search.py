@@ -124,3 +124,8 @@ def test_ends_between_which_nothing_can_be_searched_are_refused(letters, skips, 
 
 def test_a_bad_end_that_cannot_be_scored_counts_as_regressed():
     assert searched("ggx").answer == "could not be scored"
+
+
+def test_a_probe_that_says_something_else_is_refused_with_what_it_may_say():
+    with pytest.raises(UsageError, match=r"the probe of 8 says 'maybe'; it says one of good, regressed, unscorable"):
+        bisect_commits(range(9), lambda _: "maybe")

@@ -279,6 +279,7 @@ def test_floors_alone_can_be_asked_for_and_need_no_comparable_baseline(based):
     result = based.here("--rag-configs=one", "--rag-gate=floors", "--rag-limit=6")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["Gate passed, floors alone: 1 number judged."])
+    result.stdout.re_match_lines([r" *metric +verdict +current +floor +n *$"])
     assert saved(based)["mode"] == "floors"
     assert based.here("--rag-configs=one", "--rag-gate").ret == 1
 

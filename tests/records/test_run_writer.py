@@ -197,6 +197,14 @@ def test_resuming_copies_finished_rows_and_runs_errors_again(new_writer, row_tex
     assert (old.folder / "per_query.jsonl").read_bytes() == before
 
 
+@pytest.mark.parametrize(("before", "after"), [(True, False), (False, True), (False, False), (None, None)])
+def test_rows_of_a_dirty_tree_make_the_run_that_takes_them_over_dirty(new_writer, row_text, before, after):
+    old, new = (new_writer(git={"sha": "a" * 40, "dirty": dirty}) for dirty in (before, after))
+    old.add(row_text("a", "R0", None))
+    new.resume_from(RunRecord.load(old.folder))
+    assert new.run["git"] == {"sha": "a" * 40, "dirty": before or after}
+
+
 def test_a_resumed_run_ends_in_the_same_bytes_as_one_that_was_never_interrupted(new_writer, row_text):
     def measure(writer, cells):
         for cell in cells:

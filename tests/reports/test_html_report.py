@@ -528,11 +528,61 @@ def test_of_a_large_run_every_question_is_listed_and_the_page_says_what_opens(mo
     opening = {entry.question.id for entry in listed.entries if entry.sides}
     assert len(opening) == 60
     assert set(scores) <= opening
-    assert listed.notes[0].startswith(f"Rankings of {len(choice.names)} of the 800 configurations are in this page")
-    assert listed.notes[1].startswith("60 of the 110 questions open here")
+    assert listed.notes[0].text.startswith(
+        f"Rankings of {len(choice.names)} of the 800 configurations are in this page"
+    )
+    assert listed.notes[1].text == (
+        "60 of the 110 questions open here: those on which the two configurations differ most, then those that score "
+        "lowest."
+    )
     page = parsed(render_page(build_page(Report("t", ()), listed)))
     assert len(elements(by_id(page, "list"), "details")) == 60
     assert "text 109" in text_of(by_id(page, "list"))
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """The page of a run of one configuration and 1,100 questions, of which five open."""
+    monkeypatch.setattr("pytest_ragbench.reports.html.questions.OPENING", 5)
+    view, questions = large(1, 1_100)
+    rows = {(question.id, "F0"): {"metrics": {"ndcg@10": 1.0}} for question in questions}
+    rows["q-0900", "F0"] = {"metrics": {"ndcg@10": 0.5}}
+    listed = list_questions(view, choose(view, len(questions)), questions, rows, {})
+    return render_page(build_page(Report("t", ()), listed))
+
+
+def test_of_one_configuration_the_lowest_scores_open_and_the_page_speaks_of_no_second_one(alone):
+    (part,) = [e for e in elements(parsed(alone), "section") if "questions" in e.get("class")]
+    said = [text_of(e) for e in elements(part, "p")]
+    assert (
+        "5 of the 1,100 questions open here: those that score lowest. ragbench show r --question ID prints any." in said
+    )
+    assert not any("two" in text or "`" in text for text in said)
+    assert [text_of(e) for e in elements(part, "code")] == ["ragbench show r --question ID"]
+    opened = [text_of(e) for e in elements(part, "summary")]
+    assert (len(opened), "text 900" in opened) == (5, True)
+
+
+def test_the_number_of_questions_is_written_alike_before_and_after_a_search(alone):
+    """The script keeps the words that the template has written, and writes its own number in their way."""
+    page = parsed(alone)
+    assert text_of(by_id(page, "count")) == "1,100 questions."
+    script = text_of(elements(page, "script")[-1])
+    assert 'find("#count").textContent.replace(' in script
+    assert 'count.toLocaleString("en")' in script
+    assert not re.search(r"\$\{(count|entries\.length)\}", script)
+
+
+def test_one_question_is_not_said_to_be_several():
+    view, questions = large(1, 1)
+    listed = list_questions(view, choose(view, 1), questions, {}, {})
+    assert text_of(by_id(parsed(render_page(build_page(Report("t", ()), listed))), "count")) == "1 question."
+
+
+def test_a_label_stands_apart_from_its_box(alone):
+    (rule,) = re.findall(r"^\.controls label \{(.*)\}$", alone, re.MULTILINE)
+    assert "inline-flex" in rule
+    assert re.search(r"\bgap: \.[1-9]\d*rem;", rule)
 
 
 # --- where it is written ----------------------------------------------------------------------------------------------------

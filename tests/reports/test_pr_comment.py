@@ -95,8 +95,8 @@ def test_what_fails_comes_first_and_then_the_worst_fall():
         line("f", current=None, outcome="no value"),
     ]
     order = [row[2] for row in page_of(verdict(*lines)).rows[1:]]
-    # failing by delta (-.10, -.02, none), then the others by delta (-.04, -.01, +.20)
-    assert order == ["e", "d", "f", "c", "a", "b"]
+    # failing by delta (-.10, -.02, none), then the gated by delta (-.01, +.20), then what is only shown
+    assert order == ["e", "d", "f", "a", "b", "c"]
 
 
 def test_domains_are_folded_and_a_failing_one_stands_in_the_first_table_too():

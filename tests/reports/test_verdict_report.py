@@ -73,6 +73,31 @@ def test_a_row_has_the_numbers_with_their_signs_and_blanks_where_there_are_none(
     ]
 
 
+FLOOR_ALONE = {"baseline": None, "delta": None, "allowed": None}
+
+
+@pytest.mark.parametrize("keys", [{"mode": "floors"}, {"baseline": None}], ids=["asked for", "no baseline"])
+def test_floors_alone_have_no_columns_of_a_baseline(keys):
+    found = verdict(line(**FLOOR_ALONE), line(metric="b", gated=False, floor=None, **FLOOR_ALONE), **keys)
+    judged, shown = [
+        next(block for block in section.blocks if isinstance(block, Table))
+        for section in verdict_sections(RunView(RUN, verdict=found))
+    ]
+    assert [column.title for column in judged.columns] == ["metric", "verdict", "current", "floor", "n"]
+    assert rows(found) == [["mrr@10", "ok", "0.500", "0.400", "40"]]
+    assert [column.title for column in shown.columns] == ["metric", "verdict", "current", "n"]
+    assert judged.keys == shown.keys == 2
+
+
+def test_by_floors_alone_a_column_stays_where_one_row_has_a_value():
+    found = verdict(line(**FLOOR_ALONE), line(metric="b", **{**FLOOR_ALONE, "allowed": 0.1}), mode="floors")
+    assert rows(found) == [["mrr@10", "ok", "0.500", "0.400", "", "40"], ["b", "ok", "0.500", "0.400", "0.100", "40"]]
+
+
+def test_against_a_baseline_its_columns_stay_though_nothing_has_a_value():
+    assert rows(verdict(line(**FLOOR_ALONE))) == [["mrr@10", "ok", "", "0.500", "", "0.400", "", "40"]]
+
+
 def test_several_configurations_are_told_apart_by_a_column():
     assert [row[:2] for row in rows(verdict(line(), line(configuration="two")))] == [
         ["mrr@10", "one"],

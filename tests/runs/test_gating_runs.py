@@ -68,6 +68,8 @@ def test_a_baseline_that_is_none_is_refused(run):
     held = Held(MAIN, error=BaselineError("baseline edited by hand", "a", "b"))
     verdict = judge_run(run(8), RULES, held)
     assert (verdict.status, verdict.baseline, verdict.refusals[0].what) == ("refused", MAIN, "baseline edited by hand")
+    told = [(line.outcome, line.note) for line in verdict.lines if line.gated]
+    assert told == [("ok", "the floor holds; not held against the baseline")]  # it has one, so not `no baseline`
 
 
 @pytest.mark.parametrize("keys", [{"partial": True}, {"complete": False}])

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from pytest_ragbench.cli import main
+from pytest_ragbench.configurations.model import Catalogue, Configuration
 from pytest_ragbench.errors import UsageError
 from pytest_ragbench.records.record import newest
 from pytest_ragbench.runs.graduating import graduate
@@ -124,13 +125,19 @@ def test_what_is_missing_is_named_with_one_command_a_split_and_the_cost_of_a_loo
     }
     assert found["missing"] == [
         {
-            "clauses": ["test", "loo:rerank", "loo:sparse"],
+            "clauses": ["test", "loo:rerank", "loo:sparse", "suites"],
             "command": "pytest --rag-configs=new,old,loo --rag-split=test --unseal-test",
             "opens_test": True,
         }
     ]
     record("test", "new", "old")
-    assert [one["command"] for one in held()["missing"]] == ["pytest --rag-configs=loo --rag-split=test --unseal-test"]
+    assert held()["missing"] == [
+        {
+            "clauses": ["loo:rerank", "loo:sparse"],
+            "command": "pytest --rag-configs=loo --rag-split=test --unseal-test",
+            "opens_test": True,
+        }
+    ]
 
 
 def test_without_any_evidence_both_runs_are_proposed(record, held):
@@ -141,6 +148,18 @@ def test_without_any_evidence_both_runs_are_proposed(record, held):
         "pytest --rag-configs=new,old",
         "pytest --rag-configs=new,old,loo --rag-split=test --unseal-test",
     ]
+    assert [one["clauses"] for one in found["missing"]] == [
+        ["dev", "suites"],
+        ["test", "loo:rerank", "loo:sparse", "suites"],
+    ]
+
+
+def test_each_missing_clause_has_a_run_that_shows_it(record, held):
+    """Only dev is missing here: the suites of test are known, and those of dev come with the run of the pair."""
+    record("test", "new", "old", "full", "-rerank", "-sparse")
+    found = held()
+    assert {name for name, state in states(found).items() if state == "missing"} == {"dev", "suites"}
+    assert [one["clauses"] for one in found["missing"]] == [["dev", "suites"]]
 
 
 def test_no_look_at_test_is_proposed_once_dev_has_decided_against_it(record, held):
@@ -342,6 +361,22 @@ def test_a_name_that_nothing_has_is_refused_with_the_nearest(record, held):
         held("new", "new")
 
 
+def test_a_name_in_other_letters_is_near(record, held):
+    record("dev", "full", "-rerank")
+    with pytest.raises(UsageError, match=r"did you mean no-rerank or -rerank\?$"):
+        held("NO-RERANK")
+
+
+@pytest.mark.parametrize(("count", "more"), [(10, ""), (13, " and 3 more"), (1_210, " and 1,200 more")])
+def test_where_no_name_is_near_ten_are_told_and_the_number_of_the_others(count, more):
+    known = {name: Configuration(name, name, {}) for name in (f"arm-{number}" for number in range(count))}
+    catalogue = Catalogue(known)
+    ten = "arm-0, arm-1, arm-2, arm-3, arm-4, arm-5, arm-6, arm-7, arm-8, arm-9"
+    with pytest.raises(UsageError) as refused:
+        graduate([], "zzz", "arm-0", tolerance=0.02, looks=0, catalogue=catalogue)
+    assert str(refused.value).endswith(f"none is declared; known are {ten}{more}")
+
+
 # --- the command --------------------------------------------------------------------------------------------------------
 
 
@@ -396,6 +431,7 @@ def test_the_text_shows_each_clause_with_its_evidence_and_what_a_test_run_costs(
     assert "new does not graduate: evidence is missing for 4 clauses." in words
     assert dev.run["run_id"] in words
     assert "test, missing: no record shows it. It has to hold on test: the difference must not be below zero." in words
+    assert "For test, without rerank, without sparse, suites: `pytest " in words
     assert "--rag-split=test --unseal-test`. It opens the sealed test split and costs a look, number 1" in words
     assert "no (diag)" in words  # suites of 20 questions
 

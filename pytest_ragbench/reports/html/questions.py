@@ -15,7 +15,7 @@ from pytest_ragbench.reports.question import asked, row_blocks, without_empty
 from pytest_ragbench.reports.text import cell_text, cut, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_ragbench.questions.model import Question
     from pytest_ragbench.reports.question import Texts
@@ -33,7 +33,7 @@ QUESTION_CHARACTERS = 400
 """Length at which a question's text is cut in the list; opened, it shows more."""
 
 OPENING = 600
-"""Questions that open; of more, those on which the two configurations differ most."""
+"""Questions that open; of more, those on which the two configurations differ most, then the lowest scores."""
 
 RANKS_KEPT = 40_000
 """Ranks that are kept for the script, over all questions and configurations."""
@@ -92,6 +92,21 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What the list leaves out, and the command that prints it.
+
+    Attributes:
+        text: What is here.
+        command: To be typed.
+        prints: What the command prints, as in `any`.
+    """
+
+    text: str
+    command: str
+    prints: str
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionList:
     """All questions of a run, and what a script needs to show other configurations than the pair."""
 
@@ -99,7 +114,7 @@ class QuestionList:
     choice: Choice
     entries: tuple[Entry, ...]
     data: Mapping[str, Any]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 def choose(view: RunView, questions: int) -> Choice | None:
@@ -200,21 +215,23 @@ def _opening(
     return frozenset(question.id for question in sorted(questions, key=rank)[:OPENING])
 
 
-def _notes(view: RunView, choice: Choice, questions: int, opening: int) -> list[str]:
-    run = str(view.run["run_id"])
+def _notes(view: RunView, choice: Choice, questions: int, opening: int) -> Iterator[Note]:
+    command = f"ragbench show {view.run['run_id']} --question ID"
     all_names = view.names or choice.names
-    notes = []
     if len(choice.names) < len(all_names):
-        notes.append(
+        yield Note(
             f"Rankings of {len(choice.names)} of the {len(all_names)} configurations are in this page, those with the "
-            f"highest main metric among them; `ragbench show {run} --question ID` prints all."
+            "highest main metric among them.",
+            command,
+            "all",
         )
     if opening < questions:
-        notes.append(
-            f"{opening:,} of the {questions:,} questions open here: those on which the two configurations differ most, "
-            f"then those that score lowest. `ragbench show {run} --question ID` prints any."
+        differing = "" if choice.second is None else "those on which the two configurations differ most, then "
+        yield Note(
+            f"{opening:,} of the {questions:,} questions open here: {differing}those that score lowest.",
+            command,
+            "any",
         )
-    return notes
 
 
 class _Data:

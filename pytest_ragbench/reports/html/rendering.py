@@ -25,7 +25,7 @@ from pytest_ragbench.reports.model import (
     Share,
     Table,
 )
-from pytest_ragbench.reports.text import cell_text, cut, signed, visible
+from pytest_ragbench.reports.text import cell_text, cut, plural, signed, visible
 
 if TYPE_CHECKING:
     from pytest_ragbench.reports.html.document import Page
@@ -73,6 +73,7 @@ def _environment() -> Environment:
         "order": _order,
         "kind": _kind,
         "signed": signed,
+        "plural": plural,
     }
     environment.globals["long"] = LONG
     return environment

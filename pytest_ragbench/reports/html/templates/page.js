@@ -167,6 +167,8 @@
     failed: (entry) => pair.some((at) => typeof entry.scores[at] === "string"),
   };
 
+  const whole = find("#count").textContent.replace(/\.$/, ""); // "3,000 questions", as the template writes it
+
   const narrow = () => {
     const words = find("#search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const keep = kept[find("#filter").value];
@@ -177,7 +179,7 @@
       count += visible ? 1 : 0;
     }
     find("#count").textContent =
-      count === entries.length ? `${count} questions.` : `${count} of ${entries.length} questions.`;
+      count === entries.length ? `${whole}.` : `${count.toLocaleString("en")} of ${whole}.`;
   };
 
   const choose = () => {
