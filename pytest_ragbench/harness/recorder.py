@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pytest_ragbench.harness.cells import Cell, Key
     from pytest_ragbench.harness.gating import Gating
     from pytest_ragbench.records.record import RunRecord
+    from pytest_ragbench.reports.view import RunView
 
 
 class Recorder:
@@ -42,6 +43,7 @@ class Recorder:
     Attributes:
         config: pytest's configuration.
         record: The finished record, or None.
+        view: What its report was made from.
         problem: Why the record, or its copy for `--rag-report`, could not be written, or None.
         gating: Judges the run, or makes it the baseline; None where neither was asked for.
         nothing_left: Whether the run that was to be finished has every row that was asked for, so that nothing ran.
@@ -63,6 +65,7 @@ class Recorder:
         self._worth_keeping = False
         self._resumed: RunRecord | None = None
         self.record: RunRecord | None = None
+        self.view: RunView | None = None
         self.problem: str | None = None
         self.gating: Gating | None = None
         self.nothing_left = False
@@ -285,11 +288,14 @@ class Recorder:
 
     def _render(self, record: RunRecord) -> str:
         """The report of a record whose rows and summary are written, its verdict being reached before."""
-        from pytest_ragbench.reports.commands import render_record  # reports are made once, on the process that writes
+        from pytest_ragbench.reports.build import compose  # reports are made once, on the process that writes
+        from pytest_ragbench.reports.commands import view_of
+        from pytest_ragbench.reports.markdown import render_markdown
 
         if self.gating is not None:
             self.gating.judge(record)
-        return render_record(record)
+        self.view = view_of(record)
+        return render_markdown(compose(self.view))
 
     def _write(self, reason: str | None) -> RunRecord:
         bench, settings, writer = self._bench, self._bench.settings, self._writer

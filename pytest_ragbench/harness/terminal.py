@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.errors import SealedError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_ragbench.harness.gating import Gating
     from pytest_ragbench.harness.recorder import Recorder
     from pytest_ragbench.records.record import RunRecord
+    from pytest_ragbench.reports.view import RunView
 
 FEW_CELLS = 8
 """Up to so many rows, a miss shows its ranked list beside the gold."""
@@ -67,8 +69,8 @@ def summary(reporter: pytest.TerminalReporter, recorder: Recorder, earlier: Earl
     """Print the report of the run that was recorded, what it was held against, and last of all what went wrong."""
     if recorder.nothing_left:
         reporter.write_line("ragbench: nothing is left to finish: every selected cell has a row without an error")
-    if recorder.record is not None:
-        _report(reporter, recorder, recorder.record, earlier)
+    if recorder.record is not None and recorder.view is not None:
+        _report(reporter, recorder, recorder.record, recorder.view, earlier)
     elif recorder.gating is not None and recorder.gating.idle:
         _idle(reporter, NOTHING_LEFT if recorder.nothing_left else NOTHING_MEASURED, recorder.gating)
     if recorder.problem is not None:  # below a green verdict, since the session fails for it
@@ -76,7 +78,9 @@ def summary(reporter: pytest.TerminalReporter, recorder: Recorder, earlier: Earl
         reporter.write_line(recorder.problem, red=True)
 
 
-def _report(reporter: pytest.TerminalReporter, recorder: Recorder, record: RunRecord, earlier: Earlier | None) -> None:
+def _report(
+    reporter: pytest.TerminalReporter, recorder: Recorder, record: RunRecord, view: RunView, earlier: Earlier | None
+) -> None:
     """Print the report of a record, how it compares with an earlier one, and the verdict of its gate."""
     from pytest_ragbench.reports.commands import render_for_terminal, render_misses
 
@@ -84,7 +88,7 @@ def _report(reporter: pytest.TerminalReporter, recorder: Recorder, record: RunRe
     if recorder.rows_kept <= FEW_CELLS and (misses := render_misses(record)):
         reporter.write_line(misses)
     width = shutil.get_terminal_size((100, 24)).columns
-    reporter.write_line(render_for_terminal(record, width, gate=False))  # it stands at the end
+    reporter.write_line(render_for_terminal(replace(view, verdict=None), width))  # that stands at the end
     reporter.write_line(f"record: {record.folder}")
     if earlier is not None:
         from pytest_ragbench.harness.comparing import comparison_text

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.records.files import encode, unwritten, write_atomic, writing
@@ -72,7 +73,7 @@ class LineLog:
             self._descriptor = -1
 
     def rewrite_sorted(self) -> None:
-        """Replace the file by its lines in the order of their keys, one line a key; nothing can be appended after.
+        """Make the file its lines in the order of their keys, one line a key; nothing can be appended after.
 
         It may be called again, as when the disk was full for the next file of the record.
 
@@ -80,11 +81,20 @@ class LineLog:
             RecordError: It cannot be written; the unsorted file is then still there.
         """
         self.close()
+        if self._is_sorted():
+            with writing(self.path), self.path.open("rb+") as file:
+                os.fsync(file)
+            return
         write_atomic(self.path, self._sorted_lines())
         self._end = 0
         for key, (_, length) in sorted(self._places.items()):
             self._places[key] = (self._end, length)
             self._end += length
+
+    def _is_sorted(self) -> bool:
+        """Whether the file is by now what it would be rewritten to, as after a serial session."""
+        counting = sum(length for _, length in self._places.values())
+        return counting == self._end and all(one < other for one, other in pairwise(self._places))
 
     def _sorted_lines(self) -> Iterator[bytes]:
         with self.path.open("rb") as file:

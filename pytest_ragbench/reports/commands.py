@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import sys
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.errors import RecordError, UsageError
@@ -54,7 +53,8 @@ def show_run(name: str, runs_dir: Path, *, whole: bool = False, width: int = 100
     """
     record = find_run(name, runs_dir)
     with as_written(record):
-        return printable(render_terminal(report_of(record), width)) if whole else render_for_terminal(record, width)
+        view = view_of(record)
+        return printable(render_terminal(compose(view), width)) if whole else render_for_terminal(view, width)
 
 
 def show_question(
@@ -99,16 +99,10 @@ def render_record(record: RunRecord) -> str:
     return render_markdown(report_of(record))
 
 
-def render_for_terminal(record: RunRecord, width: int = 100, *, gate: bool = True) -> str:
-    """The summary at the end of a session: the report without its details, in characters that the terminal can show.
-
-    Args:
-        record: The run.
-        width: Columns of the terminal.
-        gate: With the verdict of its gate, which a session prints last of all.
-    """
-    whole = f"\n`ragbench show {record.run['run_id']} --verbose` prints all of it.\n"
-    return printable(render_terminal(report_of(record, gate=gate).brief(), width) + whole)
+def render_for_terminal(view: RunView, width: int = 100) -> str:
+    """The summary at the end of a session: the report without its details, in characters that the terminal can show."""
+    whole = f"\n`ragbench show {view.run['run_id']} --verbose` prints all of it.\n"
+    return printable(render_terminal(compose(view).brief(), width) + whole)
 
 
 def render_blocks(blocks: tuple[Block, ...], width: int = 100) -> str:
@@ -127,10 +121,9 @@ def render_misses(record: RunRecord, width: int = 100) -> str:
     return printable("\n".join(render_terminal(report, width) for report in reports))
 
 
-def report_of(record: RunRecord, *, gate: bool = True) -> Report:
-    """The report of a record, whatever became of its run; `gate` with the verdict of its gate, where it has one."""
-    view = view_of(record)
-    return compose(view if gate else replace(view, verdict=None))
+def report_of(record: RunRecord) -> Report:
+    """The report of a record, whatever became of its run."""
+    return compose(view_of(record))
 
 
 def view_of(record: RunRecord) -> RunView:

@@ -13,7 +13,7 @@ import pytest
 from pytest_ragbench.errors import RecordError
 from pytest_ragbench.records.record import RunRecord, find_run, latest, row_key
 from pytest_ragbench.records.writer import RunWriter
-from pytest_ragbench.reports.commands import render_for_terminal, render_record
+from pytest_ragbench.reports.commands import render_for_terminal, render_record, view_of
 
 NOON = datetime(2026, 9, 1, 12, tzinfo=UTC)
 CELLS = [("q2", "R0"), ("q1", "R0"), ("q1", "R1")]
@@ -113,7 +113,7 @@ def test_pyt_08_a_kill_at_any_file_operation_loses_no_row_that_was_kept_and_the_
         statuses.append(record.status)
         assert {row_key(row) for row in record.rows()} >= told, number
         assert record.run["run_id"] in render_record(record)
-        assert render_for_terminal(record)
+        assert render_for_terminal(view_of(record))
         kept, files = complete(folder / "runs", record)
         assert kept >= told
         assert files == whole, number

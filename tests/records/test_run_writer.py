@@ -11,6 +11,7 @@ import pytest
 
 from pytest_ragbench.errors import RecordError
 from pytest_ragbench.records.record import RunRecord, latest
+from pytest_ragbench.records.rowlog import LineLog
 from pytest_ragbench.records.writer import RunWriter
 
 NOON = datetime(2026, 9, 1, 12, 0, 0, tzinfo=UTC)
@@ -256,3 +257,17 @@ def test_a_date_without_a_zone_is_local_time(tmp_path):
     local = datetime(2026, 9, 1, 12, 0, 0)  # noqa: DTZ001
     folder = RunWriter.create(tmp_path, started_at=local, sha=None, run={}).folder
     assert folder.name == f"{local.astimezone(UTC):%Y%m%dT%H%M%SZ}-nogit"
+
+
+@pytest.mark.parametrize(
+    ("written", "rewritten"), [("abc", False), ("acb", True), ("abca", True), ("", False)], ids=str
+)
+def test_a_file_is_written_anew_only_where_its_lines_are_not_sorted_by_now(tmp_path, written, rewritten):
+    log = LineLog(tmp_path / "rows.jsonl")
+    for number, name in enumerate(written):
+        log.append((name, "R0"), f"{name}{number}")
+    before = log.path.stat().st_ino
+    log.rewrite_sorted()
+    last = {name: number for number, name in enumerate(written)}
+    assert log.path.read_text(encoding="utf-8") == "".join(f"{name}{last[name]}\n" for name in sorted(last))
+    assert (log.path.stat().st_ino != before) is rewritten

@@ -16,6 +16,7 @@ from pytest_ragbench.reports.commands import (
     report_run,
     show_question,
     show_run,
+    view_of,
 )
 
 
@@ -34,7 +35,7 @@ def test_report_prints_report_md(recorded):
 def test_show_prints_what_the_session_printed_and_all_of_the_report_when_asked(recorded):
     record = recorded()
     whole, brief = (show_run("last", record.folder.parent, whole=asked, width=120) for asked in (True, False))
-    assert brief == render_for_terminal(record, 120)
+    assert brief == render_for_terminal(view_of(record), 120)
     assert "\nRecall by hop\n" in whole
     assert "\nRecall by hop\n" not in brief
     assert "\nIn words\n" in brief
