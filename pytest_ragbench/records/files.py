@@ -72,12 +72,13 @@ def check_target(path: Path, option: str) -> None:
         option: What asked for it, as the user typed it.
 
     Raises:
-        UsageError: A folder lies there, or a pipe or a device, which a file renamed into its place would remove.
+        UsageError: A folder lies there, or it is a device, as `/dev/stdout`: where that leads to a file, the rest of
+            the output would be lost with it. A pipe is written to.
     """
     if os.path.isdir(path):  # noqa: PTH112 - a folder that may not be searched is told when the file is written
         raise UsageError(f"{option}: {path} is a folder; name a file")
-    if path.as_posix().startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path)):  # noqa: PTH110, PTH113
-        raise UsageError(f"{option}: {path} is no ordinary file, and would be replaced by one; name another")
+    if path.as_posix().startswith("/dev/"):
+        raise UsageError(f"{option}: {path} is a device; name a file")
 
 
 @contextmanager

@@ -85,9 +85,12 @@ def test_a_further_report_goes_through_a_pipe_and_to_where_a_link_leads(project)
 @HOW
 def test_a_further_report_that_cannot_be_written_loses_no_other_output(project, workers):
     project.write([question(1)], {"A": {"question 1": ["g1.md"]}})
-    result = project.run("--rag-configs=A", "--rag-report=golden", *workers)
+    project.file("taken", "a file, no folder")
+    result = project.run("--rag-configs=A", "--rag-report=taken/report.md", *workers)
     assert result.ret == pytest.ExitCode.INTERNAL_ERROR
-    result.stdout.fnmatch_lines(["--rag-report: *golden: it cannot be written*", "*Complete: every planned cell*"])
+    result.stdout.fnmatch_lines(
+        ["*Complete: every planned cell*", "--rag-report: *taken/report.md: it cannot be written*"]
+    )
     assert run_json(project.runs[0])["status"] == "done"
 
 
