@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,7 +16,18 @@ with contextlib.suppress(ModuleNotFoundError):  # environments that run only a f
     settings.register_profile("bench", deadline=None)  # a busy machine is no counterexample
     settings.load_profile("bench")
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 pytest_plugins = ["pytester"]
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let what the test starts be interrupted: a job in the background of a shell ignores Ctrl-C, and so would that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

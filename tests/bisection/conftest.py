@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 CALM = ("-p", "no:randomly", "-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:platformdirs")
 """Other plugins of this environment that a stranger's project need not have; one of them takes a second to load."""
@@ -245,11 +244,8 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: py
 
 
 @pytest.fixture(autouse=True)
-def _interruptible() -> Iterator[None]:
-    """A job in the background of a shell ignores Ctrl-C, and so would every bisect that it starts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+def _interruptible(interruptible: None) -> None:
+    """Every bisect that a test starts can be."""
 
 
 @pytest.fixture

@@ -178,6 +178,7 @@ def test_pyt_08_a_killed_controller_leaves_rows_that_readers_call_aborted_and_re
     assert results_bytes(project.runs[-2]) == results_bytes(project.runs[-1])
 
 
+@pytest.mark.usefixtures("interruptible")
 @HOW
 def test_pyt_07_an_interrupt_from_outside_keeps_every_finished_row(project, workers):
     slow = {f"question {number}": {"sleep": 0.2, "chunks": [f"g{number}.md"]} for number in range(1, QUESTIONS + 1)}

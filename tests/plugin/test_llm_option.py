@@ -218,6 +218,7 @@ def test_a_live_model_that_cannot_be_asked_ends_the_run_before_its_first_row(
     assert endpoint == []
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_filling_from_a_live_model_that_is_interrupted_keeps_each_answer(drafting, endpoint, monkeypatch):
     drafting.sets([question(n) for n in range(1, 4)])
     assert drafting.run("--rag-configs=H-on", "--rag-llm=record:drafts.jsonl").ret == 1
