@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_ragbench import canonical
 from pytest_ragbench.errors import RecordError
 from pytest_ragbench.records.record import RunRecord, find_run, run_folders
-from pytest_ragbench.reports.commands import as_written, printable
+from pytest_ragbench.reports.commands import as_written, printable, view_of
 from pytest_ragbench.reports.listing import Listed, listed, runs_report
 from pytest_ragbench.reports.terminal import render_terminal
 from pytest_ragbench.reports.view import RunView
@@ -28,17 +28,17 @@ def show_as_json(name: str, runs_dir: Path) -> str:
     """
     record = find_run(name, runs_dir)
     with as_written(record):
+        view = view_of(record)
         values = {
             "schema_version": SCHEMA_VERSION,
-            "status": record.status,
-            "run": record.run,
-            "summary": record.summary(),
+            "status": view.status,
+            "run": view.run,
+            "summary": view.summary,
             "gate": record.gate(),
-            "errors": [
-                {key: row.get(key) for key in ("question", "configuration", "error")} for row in record.errored_rows()
-            ],
+            "errors": list(view.errors),
+            "missing": list(view.missing),
         }
-        return canonical.dumps({**values, "missing": record.missing}) + "\n"
+        return canonical.dumps(values) + "\n"
 
 
 def list_runs(runs_dir: Path, *, limit: int, width: int = 100) -> str:

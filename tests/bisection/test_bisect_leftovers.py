@@ -101,6 +101,7 @@ def test_bis_04_an_unregistered_folder_of_a_bisect_that_is_gone_is_no_obstacle(t
     owner = {"host": platform.node(), "pid": 2**22 + 1, "started": "never"}  # beyond the pids of any system
     (folder / "owner.json").write_text(json.dumps(owner | {"repository": str(toy.folder / ".git")}))
     probe()
+    assert not folder.exists()
 
 
 def test_bis_04_a_folder_whose_owner_is_unknown_or_another_repository_stays(toy, probe):

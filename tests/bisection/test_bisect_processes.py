@@ -75,7 +75,9 @@ def test_a_hang_up_that_nohup_ignores_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with terminable():
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
             signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
 

@@ -95,3 +95,13 @@ def test_the_commands_print_them(run_of, questions, capsys):
     assert json.loads(capsys.readouterr().out)["runs"][0]["run"] == record.run["run_id"]
     assert main(["show", "--last", "--json", *typed]) == 0
     assert json.loads(capsys.readouterr().out)["status"] == "done"
+
+
+def test_an_error_that_a_later_attempt_mended_is_none(run_of, questions):
+    record = run_of(questions, {"base": {**answers(6), "lex-0012": ValueError("no index")}})
+    run, path = record.folder / "run.json", record.folder / "per_query.jsonl"
+    run.write_text(run.read_text(encoding="utf-8").replace('"status": "done"', '"status": "running"'), encoding="utf-8")
+    (lost,) = record.errored_rows()
+    with path.open("a", encoding="utf-8") as file:
+        file.write(canonical.dumps({**lost, "error": None}) + "\n")
+    assert canonical.loads(show_as_json("last", record.folder.parent))["errors"] == []
