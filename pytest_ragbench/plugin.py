@@ -5,6 +5,7 @@ Inert until asked: an unrelated session imports this module and `harness.options
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,6 +27,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Keep a bench run from loading the conftest files of other tests, which may not even import here."""
     if options.typed_here(early_config):
+        from pytest_ragbench.harness import imports
+
+        imports.load_plainly(early_config)
         from pytest_ragbench.harness import collector, narrowing
 
         collector.give_back_last(early_config)
@@ -41,6 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         with collector.paused():  # thousands of questions and cells, all kept
             _wake(config).open()
+            collector.freeze(config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -82,6 +87,10 @@ class RowFixture:
 
 
 def _wake(config: pytest.Config) -> BenchSession:
+    if "pytest_ragbench.harness.session" not in sys.modules:
+        from pytest_ragbench.harness import imports
+
+        imports.load_plainly(config)
     from pytest_ragbench.harness.session import wake
 
     return wake(config)

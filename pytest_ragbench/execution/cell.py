@@ -21,7 +21,7 @@ from pytest_ragbench.execution.paths import all_relative, below
 from pytest_ragbench.execution.stages import Staged, held_stages, indexed_sources, losses_row, stages_row
 from pytest_ragbench.metrics.measures import claims_of, faithfulness, metric_names, score
 from pytest_ragbench.metrics.relevance import CompiledGold, compile_gold, match
-from pytest_ragbench.records.chunks import line_key, named
+from pytest_ragbench.records.chunks import line_key, line_keys, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -221,14 +221,13 @@ def _measured(
 ) -> Measured:
     asked = _prepared(question)
     chunks = [named(chunk) if chunk.id is None else chunk for chunk in result.chunks[:k]]
-    keys = [line_key(chunk) for chunk in chunks]
+    keys = line_keys(chunks)
     matched = match(chunks, asked.gold)
-    ranks = enumerate(zip(chunks, keys, *matched, strict=True), start=1)
     row = {
         **asked.identity,
         "configuration": configuration.name,
         **_reported(result, timings, cold=cold),
-        "ranking": [_ranked(rank, *entry) for rank, entry in ranks],
+        "ranking": _ranking(chunks, keys, *matched),
         "metrics": _metrics(asked, chunks, matched, k),
         "error": None,
     }
@@ -311,20 +310,28 @@ def _reported(result: SearchResult, timings: dict[str, float], *, cold: bool = F
     return reported
 
 
-def _ranked(
-    rank: int, chunk: Chunk, key: LineKey, matches: tuple[int, ...], doc_matches: tuple[int, ...]
-) -> dict[str, Any]:
-    return {
-        "rank": rank,
-        "id": chunk.id,
-        "file": chunk.file,
-        "pages": chunk.pages,
-        "heading": chunk.heading,
-        "score": chunk.score,
-        "text_digest": key[-1],
-        "matches": matches,
-        "doc_matches": doc_matches,
-    }
+def _ranking(
+    chunks: Sequence[Chunk],
+    keys: Sequence[LineKey],
+    matches: Sequence[tuple[int, ...]],
+    doc_matches: Sequence[tuple[int, ...]],
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "rank": rank,
+            "id": chunk.id,
+            "file": chunk.file,
+            "pages": chunk.pages,
+            "heading": chunk.heading,
+            "score": chunk.score,
+            "text_digest": key[-1],
+            "matches": satisfied,
+            "doc_matches": named,
+        }
+        for rank, (chunk, key, satisfied, named) in enumerate(
+            zip(chunks, keys, matches, doc_matches, strict=True), start=1
+        )
+    ]
 
 
 def _metrics(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +10,13 @@ from pytest_ragbench.contract import Chunk
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+REMEMBERED = 65_536
+"""File names of which it is kept what they are below a folder."""
+
 
 def below(chunk: Chunk, root: str) -> Chunk:
     """The chunk with its file relative to the corpus folder `root`, when it lies below it; else unchanged."""
-    file = _relative(chunk.file, root)
+    file = _relatives[root][chunk.file]
     if file == chunk.file:
         return chunk
     return Chunk(file, chunk.pages, chunk.heading, chunk.id, chunk.score, chunk.text)
@@ -22,10 +24,10 @@ def below(chunk: Chunk, root: str) -> Chunk:
 
 def all_relative(chunks: Iterable[Chunk], root: str) -> bool:
     """Whether `below` would change none of the chunks."""
-    return all(_relative(chunk.file, root) == chunk.file for chunk in chunks)
+    files = [chunk.file for chunk in chunks]
+    return files == list(map(_relatives[root].__getitem__, files))
 
 
-@lru_cache(maxsize=65_536)
 def _relative(file: str, root: str) -> str:
     """`/home/me/notes/a.md` and, seen from `/home/me`, `notes/a.md` are `a.md` below `/home/me/notes`.
 
@@ -42,3 +44,26 @@ def _relative(file: str, root: str) -> str:
     except (OSError, ValueError):
         return file
     return file
+
+
+class _Relatives(dict[str, str]):
+    """File to what it is below a folder, filled as it is asked: the disk is looked at, and every row names some."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__()
+        self._root = root
+
+    def __missing__(self, file: str) -> str:
+        if len(self) >= REMEMBERED:
+            self.clear()
+        return self.setdefault(file, _relative(file, self._root))
+
+
+class _Roots(dict[str, _Relatives]):
+    """Folder to the names below it."""
+
+    def __missing__(self, root: str) -> _Relatives:
+        return self.setdefault(root, _Relatives(root))
+
+
+_relatives = _Roots()

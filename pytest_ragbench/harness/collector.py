@@ -41,8 +41,12 @@ def paused() -> Generator[None]:
 
 
 def freeze(config: pytest.Config) -> None:
-    """Keep all that is there out of later collections, where it is sure to be given back."""
-    if config.stash.get(_frozen, None) is False and gc.get_freeze_count() == 0:
+    """Keep all that is there out of later collections, where it is sure to be given back.
+
+    Called with the collector paused, it also spares the one that would come with the first object after the pause.
+    """
+    ours = config.stash.get(_frozen, None)
+    if ours or (ours is False and gc.get_freeze_count() == 0):
         gc.freeze()
         config.stash[_frozen] = True
 

@@ -28,6 +28,12 @@ class BenchHooks:
         return terminal.header(config, self._session.bench, None if recorder is None else recorder.gating)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection(self) -> Generator[None, object, object]:
+        """Make thousands of items, all kept, without the collector looking through them again and again."""
+        with collector.paused():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> Generator[None, None, None]:

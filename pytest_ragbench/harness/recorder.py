@@ -192,14 +192,14 @@ class Recorder:
         if described is not None and self._writer is not None:
             self._describe(**json.loads(described))
         # pytest keeps every report to the end; the row goes to the disk
-        row_text, *chunks = attributes.pop(ROW_ATTRIBUTE).split("\n")
+        row_text, _, chunks = attributes.pop(ROW_ATTRIBUTE).partition("\n")
         row = attributes.pop(FIELDS_ATTRIBUTE, None) or json.loads(row_text)
         key = (row["question"], row["configuration"])
         recorded = self._from.get(key, report.nodeid)
         if recorded != report.nodeid and recorded == self._owners.get(key):
             return
         self._from[key] = report.nodeid
-        self._add(key, row, row_text, chunks)
+        self._add(key, row, row_text, chunks.split("\n") if chunks else ())
 
     def _add(self, key: Key, row: Mapping[str, Any], text: str, chunks: Collection[str] = ()) -> None:
         if self._writer is None:
@@ -261,7 +261,7 @@ class Recorder:
         except RagbenchError as error:
             self.problem = str(error)
             return exitstatus or int(pytest.ExitCode.INTERNAL_ERROR)
-        errored = any(True for _ in self.record.errored_rows())
+        errored = self.view is not None and bool(self.view.errors)
         lost = bool(self._waiting) and self._reason is None
         red = self.gating is not None and self.gating.failed
         if exitstatus == pytest.ExitCode.OK and (errored or lost or red):

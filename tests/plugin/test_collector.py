@@ -1,4 +1,4 @@
-"""A typed bench run keeps its items from the garbage collector, and gives everything back when it is over."""
+"""A bench run makes its items unseen by the garbage collector, keeps them from it, and gives everything back."""
 
 from __future__ import annotations
 
@@ -43,3 +43,31 @@ def test_what_somebody_else_has_frozen_stays_as_it_is(project):
     gc.freeze()
     before = gc.get_freeze_count()
     assert in_process(project, "--rag-configs=default") == pytest.approx(before, abs=before / 10)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["serial", "worker"])
+def test_the_collector_rests_while_items_are_made_and_works_while_they_run(project, workers):
+    project.write([question(1)], {"default": {}})
+    project.file(
+        "golden/test_golden.py",
+        "import gc\nat_collection = gc.isenabled()\n"
+        "def test_question(rag_row):\n    assert (at_collection, gc.isenabled()) == (False, True)\n",
+    )
+    project.run("--rag-configs=default", *workers).assert_outcomes(passed=1)
+
+
+def test_the_collector_works_again_after_a_collection_that_failed(project):
+    project.write([question(1)], {"default": {}}, test="def test_question(rag_row):\n")
+    assert project.here("--rag-configs=default").ret == pytest.ExitCode.INTERRUPTED
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off(project):
+    project.write([question(1)], {"default": {}})
+    project.file("golden/test_golden.py", "import gc\ndef test_question(rag_row): assert not gc.isenabled()\n")
+    gc.disable()
+    try:
+        project.here("--rag-configs=default").assert_outcomes(passed=1)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
