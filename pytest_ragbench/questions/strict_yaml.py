@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import yaml
 
 from pytest_ragbench.questions.scalars import Ambiguous, kind_of, read_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 MAX_DEPTH = 32
 """Deepest nesting that is read; a question set needs five levels."""
@@ -159,22 +159,13 @@ class _Builder:
         self._depth = 0
         self._comments = _commented_lines(text)
         self._stopped = False
-        self._handlers = {
-            yaml.ScalarEvent: self._scalar,
-            yaml.MappingStartEvent: self._open,
-            yaml.SequenceStartEvent: self._open,
-            yaml.MappingEndEvent: self._close,
-            yaml.SequenceEndEvent: self._close,
-            yaml.AliasEvent: self._alias,
-            yaml.DocumentStartEvent: self._start_document,
-        }
 
     def build(self, events: Iterable[Any]) -> None:
         """Take the events, until reading on is pointless."""
         for event in events:
-            handler = self._handlers.get(type(event))
+            handler = self._HANDLERS.get(type(event))
             if handler is not None:
-                handler(event)
+                handler(self, event)
             if self._stopped:
                 break
 
@@ -314,6 +305,17 @@ class _Builder:
         duplicate = value in container
         container.lines.setdefault(value, event.start_mark.line + 1)
         self._keys[-1] = _DROPPED if duplicate else value
+
+    # Of the class: a builder that held its own methods would hold itself, and all that it built, until a collection.
+    _HANDLERS: ClassVar[dict[type, Callable[[_Builder, Any], None]]] = {
+        yaml.ScalarEvent: _scalar,
+        yaml.MappingStartEvent: _open,
+        yaml.SequenceStartEvent: _open,
+        yaml.MappingEndEvent: _close,
+        yaml.SequenceEndEvent: _close,
+        yaml.AliasEvent: _alias,
+        yaml.DocumentStartEvent: _start_document,
+    }
 
 
 _NO_KEY = object()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import time
 from pathlib import Path
@@ -521,3 +522,19 @@ def test_a_linked_folder_of_sets_is_read_once_and_a_loop_ends(tmp_path: Path) ->
     (sets / "two").symlink_to(shared)
     (shared / "loop").symlink_to(sets)
     assert load_questions(sets, shown_as="sets").files == {"lex-0001": "sets/one/a.yaml"}
+
+
+def test_what_was_read_is_gone_once_nobody_holds_it_without_the_garbage_collector():
+    def mappings():
+        return sum(isinstance(thing, strict_yaml.YamlMapping) for thing in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = mappings()
+        document = strict_yaml.parse("- id: lex-0001\n- id: lex-0002\n")
+        assert mappings() == before + 2
+        del document
+        assert mappings() == before
+    finally:
+        gc.enable()
