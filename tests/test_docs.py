@@ -377,8 +377,8 @@ def small_summary() -> dict:
     gold = (GoldSource(Locator("a.md"), hop=1), GoldSource(Locator("nowhere.md")))
     labels = [{"domain": name, "strategy": name, "difficulty": name} for name in ("fact", "explain")]
     questions = [
-        Question(f"{prefix}-0001", "?", "s", "T1", gold=gold, expect_course="c", **own)
-        for prefix, own in zip(("rtc", "rtu"), labels, strict=True)
+        Question(f"{prefix}-0001", "?", suite, "T1", gold=gold, expect_course="c", **own)
+        for prefix, suite, own in zip(("rtc", "rtu"), "st", labels, strict=True)
     ]
     configurations = (
         Configuration("one", "one", {"threshold": 0.1}),
@@ -402,6 +402,7 @@ def test_every_key_of_the_summary_is_told():
     results = summary["results"]["two"]
     assert first_column(text, "key of `results` → configuration") == set(results)
     assert first_column(text, "key of a comparison") == set(results["paired"]["one"]["hit@1"])
+    assert set(results["paired_by_suite"]["one"]["s"]) == {*results["paired"]["one"]["hit@1"], "diag"}
     assert {"_set", *results["by_suite"]["s"]["_set"], *results["set"], *results["rows"]} <= spans(text)
     assert {*results["overall"]["hit@1"], *results["page_span"]} <= spans(text)
     gate, walk, route = results["gate"], results["walk"], results["route"]

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pytest_ragbench.analysis.cells import Cells
-from pytest_ragbench.analysis.means import MIN_SCORED
-from pytest_ragbench.analysis.pairs import compared, inert, paired
+from pytest_ragbench.analysis.pairs import by_suite, inert, main_column, paired
 from pytest_ragbench.analysis.plan import Plan
 from pytest_ragbench.canonical import TOLERANCE, number
 from pytest_ragbench.configurations.model import Configuration, Experiment
 from pytest_ragbench.statistics.exact import QUANTUM
-from pytest_ragbench.statistics.significance import holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,11 +82,6 @@ def _searches(cells: Cells, pairing: Pairing) -> dict[str, Any]:
     }
 
 
-def main_column(table: RowTable, k: int) -> int:
-    """The column of the metric by which suites and questions are shown: nDCG of the full depth."""
-    return table.metric_names.index(f"ndcg@{k}")
-
-
 def _plan(questions: Sequence[Question], pairings: Sequence[Pairing], like: Plan) -> Plan:
     sides = list(dict.fromkeys(side for pairing in pairings for side in pairing))
     pairs = {side: [label(pairing.old) for pairing in pairings if pairing.new == side] for side in sides}
@@ -133,27 +126,18 @@ def _with_means(
 def _by_suite(cells: Cells, pairings: Sequence[Pairing]) -> list[dict[str, Any]]:
     """For each pairing, suite → the comparison by the main metric; suites without a scored question are left out."""
     column = main_column(cells.table, cells.plan.k)
-    name = cells.table.metric_names[column]
-    pairs = [(label(pairing.new), label(pairing.old)) for pairing in pairings]
-    shown: list[dict[str, Any]] = [{} for _ in pairings]
-    for suite in sorted({question.suite for question in cells.questions}):
-        members = np.array([question.suite == suite for question in cells.questions], dtype=np.bool_)
-        found = compared(cells, pairs, [column], members)
-        for suites, pairing, (new, old) in zip(shown, pairings, pairs, strict=True):
-            entry = found[new][old][name]
-            if entry["n"]:
-                means = _with_means(cells, pairing, column, entry, members)
-                suites[suite] = {**means, "diag": entry["n"] < MIN_SCORED}
-    for suites in shown:
-        _adjust(suites)
-    return shown
-
-
-def _adjust(suites: dict[str, dict[str, Any]]) -> None:
-    """Set `p_holm` and `comparisons`: each suite of a pairing is one more chance for a difference that is none."""
-    for entry, p in zip(suites.values(), holm([entry["p_sign_flip"] for entry in suites.values()]), strict=True):
-        entry["p_holm"] = number(p)
-        entry["comparisons"] = len(suites)
+    found = by_suite(cells, [(label(pairing.new), label(pairing.old)) for pairing in pairings])
+    members = {
+        suite: np.array([question.suite == suite for question in cells.questions], dtype=np.bool_)
+        for suite in {question.suite for question in cells.questions}
+    }
+    return [
+        {
+            suite: _with_means(cells, pairing, column, entry, members[suite])
+            for suite, entry in found[label(pairing.new), label(pairing.old)].items()
+        }
+        for pairing in pairings
+    ]
 
 
 def _changed(cells: Cells, pairing: Pairing) -> list[dict[str, Any]]:

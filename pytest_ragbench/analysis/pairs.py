@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_ragbench.analysis.cells import blocks
+from pytest_ragbench.analysis.means import MIN_SCORED
 from pytest_ragbench.canonical import number
 from pytest_ragbench.metrics.catalogue import is_binary
 from pytest_ragbench.statistics.paired import Comparison, compare
@@ -19,12 +20,19 @@ if TYPE_CHECKING:
 
     from pytest_ragbench.analysis.cells import Cells
     from pytest_ragbench.analysis.plan import Plan
+    from pytest_ragbench.analysis.table import RowTable
+
+FEW_COMPARISONS = 24
+"""Comparisons of an experiment up to which each is told suite by suite too; of a factorial, which has more, none is."""
+
+Pair = tuple[str, str]
+"""(configuration, other): what is compared with what."""
 
 Paired = dict[str, dict[str, dict[str, dict[str, Any]]]]
 """Configuration -> other configuration -> metric -> the comparison."""
 
 
-def planned_pairs(plan: Plan) -> list[tuple[str, str]]:
+def planned_pairs(plan: Plan) -> list[Pair]:
     """(configuration, other) for every declared pair of which both are in the run, in display order."""
     names = {configuration.name for configuration in plan.configurations}
     return [(arm.name, other) for arm in plan.configurations for other in dict.fromkeys(arm.pairs) if other in names]
@@ -50,7 +58,7 @@ def paired(cells: Cells) -> Paired:
 
 def compared(
     cells: Cells,
-    pairs: Sequence[tuple[str, str]],
+    pairs: Sequence[Pair],
     columns: Iterable[int],
     members: NDArray[np.bool_] | None = None,
 ) -> Paired:
@@ -74,6 +82,55 @@ def compared(
             for (configuration, other, column), comparison in zip(block, comparisons, strict=True):
                 found[configuration][other][names[column]] = _entry(comparison)
     return found
+
+
+def main_column(table: RowTable, k: int) -> int:
+    """The column of the metric by which suites and questions are shown: nDCG of the full depth."""
+    return table.metric_names.index(f"ndcg@{k}")
+
+
+def by_suite(cells: Cells, pairs: Sequence[Pair]) -> dict[Pair, dict[str, dict[str, Any]]]:
+    """Each pair -> suite -> the comparison by the main metric, and `diag`; a suite needs a question that both scored.
+
+    Each suite of a pair is one more chance for a difference that is none: they are a family for Holm's adjustment.
+    """
+    column = main_column(cells.table, cells.plan.k)
+    name = cells.table.metric_names[column]
+    shown: dict[Pair, dict[str, dict[str, Any]]] = {pair: {} for pair in pairs}
+    for suite in sorted({question.suite for question in cells.questions}):
+        members = np.array([question.suite == suite for question in cells.questions], dtype=np.bool_)
+        found = compared(cells, pairs, [column], members)
+        for (configuration, other), suites in shown.items():
+            entry = found[configuration][other][name]
+            if entry["n"]:
+                suites[suite] = {**entry, "diag": entry["n"] < MIN_SCORED}
+    for suites in shown.values():
+        adjusted = holm([entry["p_sign_flip"] for entry in suites.values()])
+        for entry, p in zip(suites.values(), adjusted, strict=True):
+            entry |= {"p_holm": number(p), "comparisons": len(suites)}
+    return shown
+
+
+def paired_by_suite(cells: Cells) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
+    """Configuration -> other -> suite -> the comparison, of the pairs that stand with few others in their experiment.
+
+    Where all questions are of one suite, or the main metric is not among the columns, there is nothing to tell.
+    """
+    suites = {question.suite for question in cells.questions}
+    if len(suites) < 2 or f"ndcg@{cells.plan.k}" not in cells.table.metric_names:
+        return {}
+    found: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
+    for (configuration, other), told in by_suite(cells, _among_few(cells.plan)).items():
+        found.setdefault(configuration, {})[other] = told
+    return found
+
+
+def _among_few(plan: Plan) -> list[Pair]:
+    """The pairs of experiments with few comparisons, and those of no experiment where they are few."""
+    known = list(families(plan).values())
+    alone = {frozenset(pair) for pair in planned_pairs(plan)}.difference(*known)
+    few = {pair for family in (*known, alone) if len(family) <= FEW_COMPARISONS for pair in family}
+    return [pair for pair in planned_pairs(plan) if frozenset(pair) in few]
 
 
 _NOTHING_SHARED: dict[str, Any] = {

@@ -12,7 +12,7 @@ from pytest_ragbench.analysis.gate import gates, sweeps
 from pytest_ragbench.analysis.latency import latency
 from pytest_ragbench.analysis.losses import losses
 from pytest_ragbench.analysis.means import GROUPINGS, grouped, mark_suites, overall, recall_by_hop
-from pytest_ragbench.analysis.pairs import families, inert, paired
+from pytest_ragbench.analysis.pairs import families, inert, paired, paired_by_suite
 from pytest_ragbench.analysis.plan import Plan
 from pytest_ragbench.analysis.prefixes import by_prefix
 from pytest_ragbench.analysis.route import routes
@@ -78,6 +78,7 @@ def _results(cells: Cells) -> dict[str, Any]:
         "walk": walks(cells),
         "route": routes(cells),
         "by_prefix": by_prefix(cells),
+        "paired_by_suite": paired_by_suite(cells),
     }
     return {
         name: {

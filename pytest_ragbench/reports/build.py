@@ -13,6 +13,7 @@ from pytest_ragbench.reports.losses import losses
 from pytest_ragbench.reports.model import Report
 from pytest_ragbench.reports.opening import errors, opening
 from pytest_ragbench.reports.routing import by_prefix, generated_routing, routing
+from pytest_ragbench.reports.suites import suite_comparisons
 from pytest_ragbench.reports.tables import groups, hops, main_table, twins
 from pytest_ragbench.reports.verdict import verdict_sections
 from pytest_ragbench.reports.view import RunView
@@ -58,6 +59,7 @@ def compose(view: RunView) -> Report:
         *factors(view),
         *comparisons(view),
         *groups(view),
+        *suite_comparisons(view),
         *twins(view),
         *hops(view),
         *losses(view),

@@ -20,6 +20,7 @@ from pytest_ragbench.reports.model import (
     Sentences,
     Table,
 )
+from pytest_ragbench.reports.suites import suites_in_words
 from pytest_ragbench.reports.text import cell_text, milliseconds, plural, probability
 from pytest_ragbench.reports.view import RunView, difference, estimate
 from pytest_ragbench.statistics.verdicts import LEVEL, MEANINGS, WORDS, fewest_differing, meanings
@@ -70,6 +71,7 @@ def headline(view: RunView) -> Iterator[Section]:
     shown += [_sentence(view, *pair, metric) for pair in pairs[:SENTENCES_SHOWN]]
     if len(pairs) > SENTENCES_SHOWN:
         shown.append(f"{len(pairs) - SENTENCES_SHOWN:,} more comparisons stand below and in summary.json.")
+    shown += suites_in_words(view)
     if shown:
         yield Section("In words", (Bullets(tuple(shown)),))
 

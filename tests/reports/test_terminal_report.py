@@ -55,7 +55,11 @@ def test_brief_leaves_the_details_to_report_md(recorded):
     *shown, more = report.brief().sections
     titles = ["What ran", "In words", "Results", "Comparisons: ladder", "By suite: ndcg@10", "Latency"]
     assert [section.title for section in shown] == titles
-    assert more.blocks == (Sentences("By tier: ndcg@10; Chunk and document level; Recall by hop; Latency by stage."),)
+    assert more.blocks == (
+        Sentences(
+            "By tier: ndcg@10; Comparisons by suite: ndcg@10; Chunk and document level; Recall by hop; Latency by stage."
+        ),
+    )
 
 
 def test_the_summary_of_a_session_fits_three_screens_of_80_columns_whatever_the_number_of_arms_and_errors(recorded):
