@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_ragbench.canonical import number
+from pytest_ragbench.metrics.catalogue import headline
 from pytest_ragbench.statistics.shapley import (
     check_efficiency,
     compare_contrasts,
@@ -108,12 +109,6 @@ def _differ_in_factors_alone(arms: Sequence[Configuration], count: int) -> bool:
     return True
 
 
-def headline(k: int, names: Sequence[str]) -> tuple[str, ...]:
-    """The headline metrics that the rows have, the main one first."""
-    wanted = (f"ndcg@{k}", f"recall@{k}", "hit@1", f"mrr@{k}", f"complete@{k}", f"doc_recall@{k}")
-    return tuple(name for name in wanted if name in names)
-
-
 def attribution(cells: Cells) -> dict[str, Any]:
     """What the factors of a complete factorial carry, by the headline metrics; empty without one.
 
@@ -158,7 +153,7 @@ def _worths(cells: Cells, factorial: Factorial) -> Iterator[tuple[list[str], lis
     """
     names = cells.table.metric_names
     sets: dict[bytes, list[str]] = {}
-    for metric in headline(cells.plan.k, names):
+    for metric in (name for name in headline(cells.plan.k) if name in names):
         sets.setdefault((~_missing(cells, factorial, names.index(metric))).tobytes(), []).append(metric)
     for mask, metrics in sets.items():
         questions = np.flatnonzero(np.frombuffer(mask, dtype=np.bool_))

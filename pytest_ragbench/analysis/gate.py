@@ -33,7 +33,8 @@ def gates(cells: Cells) -> dict[str, dict[str, Any]]:
         `gold_removed` (of the required sources that the kept and removed chunks satisfy, the share that only removed
         ones do; a mean over questions), `coverage` (share answered), `risk` (share of losses among the answered),
         `abstained_unanswerable` and `abstained_answerable` (share that abstained, right and wrong); `risk_coverage` by
-        confidence, None where no row has one.
+        confidence, a question on which the gate abstained being judged by the chunks that it removed, as if it had been
+        answered; None where no row has a confidence.
     """
     seen = {name: cells.table.extras.numbers(REMOVED, arm.slots) for name, arm in cells.arms.items()}
     gated = {name: ~np.isnan(removed) for name, removed in seen.items() if not np.isnan(removed).all()}
@@ -50,7 +51,7 @@ def gates(cells: Cells) -> dict[str, dict[str, Any]]:
         name: {
             **_settings(cells, name),
             **{what: means[arm, what] for arm, what in columns if arm == name},
-            "risk_coverage": _curve(cells, name, rows, losses[name]),
+            "risk_coverage": _curve(cells, name, rows, _losses(cells, name, answered=True)),
         }
         for name, rows in gated.items()
     }
@@ -81,8 +82,16 @@ def _gold_removed(cells: Cells, name: str, rows: NDArray[np.bool_]) -> NDArray[n
     return found
 
 
-def _losses(cells: Cells, name: str) -> NDArray[np.bool_]:
-    satisfied = cells.table.satisfied(cells.arms[name].slots)
+def _losses(cells: Cells, name: str, *, answered: bool = False) -> NDArray[np.bool_]:
+    """Whether each question is a loss: by what was kept, or, where nothing was and it is `answered`, by the rest."""
+    slots = cells.arms[name].slots
+    satisfied = cells.table.satisfied(slots)
+    if answered:
+        empty = cells.table.flagged(slots, EMPTY).tolist()
+        removed = cells.table.extras.objects(REMOVED_GOLD, slots)
+        satisfied = [
+            mask | (gone or 0) if none else mask for mask, gone, none in zip(satisfied, removed, empty, strict=True)
+        ]
     lost = []
     for question, mask in zip(cells.questions, satisfied, strict=True):
         required = required_mask(question)

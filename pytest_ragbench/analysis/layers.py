@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,19 +23,32 @@ LAYERS = (NOT_INDEXED, NO_LANE, FUSION, RERANK, GATE, CUT_OFF, ANSWER)
 STAGE_LAYERS = (LANE, FUSION, RERANK, GATE, CUT_OFF, ANSWER)
 """What a stage may be."""
 
-_NAMES = (
-    (RERANK, re.compile(r"re-?_?rank|cross-?_?encod|late-?_?interaction", re.IGNORECASE)),
-    (GATE, re.compile(r"(?<!gre)(?<!pa)(?<!vi)gate|threshold|abstain", re.IGNORECASE)),  # no aggregate, propagate
-    (
-        CUT_OFF,
-        re.compile(
-            r"(?<!exe)cut|top_?-?(?:[kn](?![a-z])|\d)|limit|trunc|divers|mmr|dedup|per_file|final", re.IGNORECASE
+_NAMES = tuple(
+    (layer, re.compile(rf"\b(?:{words})"))
+    for layer, words in (
+        (RERANK, r"re ?rank|cross ?encod|late ?interact"),
+        (GATE, r"gate[ds]?\b|gatekeep|threshold|abstain"),
+        (
+            CUT_OFF,  # `limited` as the first word alone: behind another it describes that one, as in `dense_limited`
+            (
+                r"cut(?:s|ting|offs?)?\b|top ?[kn]\b|top \d|limit(?:s|er|ing)?\b|(?<!\w )limited|trunc|divers|mmr\b|"
+                r"de ?dup|per ?file\b|final"
+            ),
         ),
-    ),
-    (ANSWER, re.compile(r"answer|cite|citation", re.IGNORECASE)),
-    (FUSION, re.compile(r"fus|rrf|merge|combin|aggregat|ensemble|pool|boost|walk|interleav", re.IGNORECASE)),
+        (ANSWER, r"answer(?:s|ed|ing)?\b|cite[ds]?\b|citation"),
+        (FUSION, r"fus[ei]|rrf|merge|combin|aggregat|ensemble|pool|boost|walk|interleav"),
+    )
 )
-"""Names that say what a stage is; the first that fits."""
+"""Words, or their beginnings, that say what a stage is; the first that fits."""
+
+_ANOTHER = r"(?:(?:re|cross|late|top) \w+|\w+)"
+_BEFORE = re.compile(rf"\b(?:before|pre) {_ANOTHER}")
+_AFTER = re.compile(rf"\b(?:after|post) {_ANOTHER}")
+
+_WITHIN = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where a capital begins a word: `LLM|Rerank`, `top|K`."""
+
+_WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +69,56 @@ class Stage:
 
 
 def stage_layers(names: Sequence[str], lanes: Collection[str]) -> dict[str, str]:
-    """What each stage is, by its name and its place.
+    """What each stage is, by the words of its name and by its place.
 
-    A stage that is named in `lanes` is a lane; without any such, those before the first whose name says that it is
-    something else. A name that says nothing is fusion before the rerank and a cut-off behind it.
+    A stage that is named in `lanes` is a lane, and one whose name begins with that of a lane and names no other and no
+    step but a cut-off; where none is named there, also those before the first whose name says that it is something
+    else. A name that says nothing is fusion before the rerank and a cut-off behind it.
 
     Args:
         names: Of the stages, in pipeline order.
         lanes: Names of the lanes that searched.
     """
-    named = {name: next((layer for layer, known in _NAMES if known.search(name)), "") for name in names}
-    known_lanes = {name for name in names if name in lanes}
+    known = tuple(filter(None, map(_words, lanes)))
     found: dict[str, str] = {}
-    searching, reranked = not known_lanes, False
+    searching, reranked = not any(name in lanes for name in names), False
     for name in names:
-        searching = searching and not named[name]
-        if name in known_lanes or searching:
+        words = _words(name)
+        if name in lanes or _of_a_lane(words, known):
             found[name] = LANE
             continue
-        found[name] = named[name] or (CUT_OFF if reranked else FUSION)
+        told = _told(words)
+        searching = searching and not told
+        found[name] = LANE if searching else told or (CUT_OFF if reranked else FUSION)
         reranked = reranked or found[name] == RERANK
     return found
+
+
+@lru_cache(maxsize=512)
+def _words(name: str) -> str:
+    """The words of a name in lower case with a blank between them: `QueryFusion-top10` is `query fusion top 10`."""
+    return " ".join(_WORD.findall(_WITHIN.sub(" ", name))).lower()
+
+
+@lru_cache(maxsize=512)
+def _told(words: str) -> str:
+    """The layer that the words say, or nothing.
+
+    What stood before a step is not that step (`before_rerank`). What stands after one is the step, unless it says what
+    else it is (`after_rerank`; `post_rerank_dedup`).
+    """
+    here = _BEFORE.sub("", words)
+    return _layer_of(_AFTER.sub("", here)) or _layer_of(here)
+
+
+def _layer_of(words: str) -> str:
+    return next((layer for layer, known in _NAMES if known.search(words)), "")
+
+
+def _of_a_lane(words: str, lanes: Sequence[str]) -> bool:
+    """Whether a name is that of a lane with more words behind: `dense_exact`; not `dense_rerank` or `sparse_dense`."""
+    behind = (f"{words.removeprefix(lane)} " for lane in lanes if f"{words} ".startswith(f"{lane} "))
+    return any(_told(rest) in ("", CUT_OFF) and not any(f" {other} " in rest for other in lanes) for rest in behind)
 
 
 def charge(stages: Sequence[Stage], required: Collection[int], final: Collection[int], k: int) -> dict[int, str]:

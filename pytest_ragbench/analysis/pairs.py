@@ -190,8 +190,8 @@ def _adjust(found: Paired, cells: Cells) -> None:
 def inert(cells: Cells) -> dict[str, list[str]]:
     """Configuration to the partners whose ranking equals its own on every question that both answered.
 
-    Places and order are compared, not scores, which differ in the last digits from batch to batch. Arms that do not
-    search are left out: nothing was switched on that could have done something.
+    Chunks, with their texts, and their order are compared, not scores, which differ in the last digits from batch to
+    batch. Arms that do not search are left out: nothing was switched on that could have done something.
     """
     found: dict[str, list[str]] = {name: [] for name in cells.arms}
     searches = {configuration.name: configuration.searches for configuration in cells.plan.configurations}

@@ -9,6 +9,7 @@ import numpy as np
 from pytest_ragbench.analysis.extras import CHOICE, NONE, RIGHT, ROUTED, SCOPE, WRONG
 from pytest_ragbench.analysis.means import means_of
 from pytest_ragbench.contract import ROUTE_COUNTS
+from pytest_ragbench.metrics.catalogue import headline
 from pytest_ragbench.statistics.exact import QUANTUM
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def routes(cells: Cells) -> dict[str, dict[str, Any]]:
     Returns:
         `counts`, those of the six that a row has, as `{mean, low, high, n}` over the rows that have them; where some
         question expects a course, `accuracy` (`{mean, low, high, n}` of routing right, and how often it was `right`,
-        `wrong`, `none`) and `scope`, by what the searched scope was: the main metric's `{mean, low, high, n}`.
+        `wrong`, `none`) and, where the main metric is among the columns, `scope`, by what the searched scope was: its
+        `{mean, low, high, n}`.
     """
     extras = cells.table.extras
     routed = [name for name, arm in cells.arms.items() if not np.isnan(extras.numbers(ROUTED, arm.slots)).all()]
@@ -47,10 +49,11 @@ def routes(cells: Cells) -> dict[str, dict[str, Any]]:
 
 
 def _by_scope(cells: Cells, name: str) -> list[tuple[str, NDArray[np.float64]]]:
-    """The main metric of the questions whose scope was right, wrong, none."""
-    metrics = cells.table.metric_names
-    main = f"ndcg@{cells.plan.k}"
-    values = cells.metric(name, metrics.index(main) if main in metrics else 0) * QUANTUM
+    """The main metric of the questions whose scope was right, wrong, none; nothing where no column has it."""
+    main, metrics = headline(cells.plan.k)[0], cells.table.metric_names
+    if main not in metrics:
+        return []
+    values = cells.metric(name, metrics.index(main)) * QUANTUM
     scopes = cells.table.extras.numbers(SCOPE, cells.arms[name].slots)
     return [(outcome, np.where(scopes == code, values, np.nan)) for outcome, code in OUTCOMES.items()]
 
@@ -64,5 +67,6 @@ def _assembled(
     if chosen is not None:
         outcomes = {outcome: int((chosen == code).sum()) for outcome, code in OUTCOMES.items()}
         found["accuracy"] = {**means["accuracy", name, ""], **outcomes}
-        found["scope"] = {outcome: means["scope", name, outcome] for outcome in OUTCOMES}
+        scope = {outcome: means["scope", name, outcome] for outcome in OUTCOMES if ("scope", name, outcome) in means}
+        found |= {"scope": scope} if scope else {}
     return found

@@ -30,7 +30,7 @@ _NAN = float("nan")
 _SOURCES = 1 << 12
 """More gold sources than a question has: a bit mask of what a damaged record may say would fill the memory."""
 
-_PLACE = itemgetter("id", "file", "pages", "heading")
+_PLACE = itemgetter("id", "file", "pages", "heading", "text_digest")
 
 _BATCH = 32
 """Rows that wait to be taken apart: done for some in a row, it costs a fraction of what it does between two items."""
@@ -137,7 +137,7 @@ class RowTable:
         return carried
 
     def rankings(self, slots: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Fingerprints of the rankings (places and order, not scores), good in this process; 0 for an absent row."""
+        """Fingerprints of the rankings (chunks in order, not scores), good in this process; 0 for an absent row."""
         if not len(self):
             return np.zeros(slots.shape, dtype=np.int64)
         found = np.frombuffer(self._rankings, dtype=np.int64)[slots]
@@ -172,12 +172,16 @@ def _shape(ranking: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _fingerprint(ranking: Sequence[Mapping[str, Any]]) -> int:
-    """Equal for equal places in one order, be pages and headings tuples, as measured, or lists, as JSON has them."""
-    places = tuple(map(_PLACE, ranking))
+    """Equal for equal chunks in one order, be pages and headings tuples, as measured, or lists, as JSON has them."""
     try:
-        return hash(places)
-    except TypeError:
-        return hash(tuple((name, file, tuple(pages or ()) or None, tuple(head)) for name, file, pages, head in places))
+        return hash(tuple(map(_PLACE, ranking)))
+    except (TypeError, KeyError):  # a row that was read, or one of before there were digests of texts
+        return hash(tuple(map(_read_place, ranking)))
+
+
+def _read_place(ranked: Mapping[str, Any]) -> tuple[Any, ...]:
+    pages, heading = tuple(ranked["pages"] or ()) or None, tuple(ranked["heading"])
+    return ranked["id"], ranked["file"], pages, heading, ranked.get("text_digest")
 
 
 def _satisfied(matched: Iterable[Mapping[str, Any]]) -> int:

@@ -10,6 +10,7 @@ from pytest_ragbench.analysis.extras import ADDED, FOUND, GENERATED, KEPT, SEEDS
 from pytest_ragbench.analysis.means import means_of
 from pytest_ragbench.analysis.pairs import compared, planned_pairs
 from pytest_ragbench.canonical import number
+from pytest_ragbench.metrics.catalogue import headline
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 MEANS = {"added": ADDED, "kept": KEPT, "query_seeds": SEEDS}
 """Means over the rows that tell of a walk, and the column of each."""
+
+_CONTROLLED = ("ndcg", "recall", "complete", "hit")
+"""The headline metrics of the controls: no MRR, which moves with nDCG there, and no file level, where harm hides."""
 
 
 def walks(cells: Cells) -> dict[str, dict[str, Any]]:
@@ -82,6 +86,6 @@ def _controls(cells: Cells, names: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def _headline(cells: Cells) -> list[int]:
-    k, names = cells.plan.k, cells.table.metric_names
-    wanted = (f"ndcg@{k}", f"recall@{k}", f"complete@{k}", "hit@1")
-    return [names.index(name) for name in wanted if name in names]
+    names = cells.table.metric_names
+    by_stem = {name.partition("@")[0]: name for name in headline(cells.plan.k)}
+    return [names.index(by_stem[stem]) for stem in _CONTROLLED if by_stem[stem] in names]

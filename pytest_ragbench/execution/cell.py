@@ -89,8 +89,9 @@ def measure(
         return _measured(question, configuration, SearchResult(()), k, {"search": 0.0})
     started = time.perf_counter()
     try:
-        result = _below(search(pipeline, question.text, configuration), root)
+        found = search(pipeline, question.text, configuration)
         spent = _milliseconds(started)
+        result = _below(found, root)
         gold = _prepared(question).gold
         staged = held_stages(result, gold)
         indexed = indexed_sources(pipeline, question, gold, staged, result.chunks[:k], root)

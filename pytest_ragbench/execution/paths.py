@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ragbench.contract import Chunk
+from pytest_ragbench.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +18,7 @@ REMEMBERED = 65_536
 
 def below(chunk: Chunk, root: str) -> Chunk:
     """The chunk with its file relative to the corpus folder `root`, when it lies below it; else unchanged."""
-    file = _relatives[root][chunk.file]
+    file = _below(root)[chunk.file]
     if file == chunk.file:
         return chunk
     return Chunk(file, chunk.pages, chunk.heading, chunk.id, chunk.score, chunk.text)
@@ -25,7 +27,7 @@ def below(chunk: Chunk, root: str) -> Chunk:
 def all_relative(chunks: Iterable[Chunk], root: str) -> bool:
     """Whether `below` would change none of the chunks."""
     files = [chunk.file for chunk in chunks]
-    return files == list(map(_relatives[root].__getitem__, files))
+    return files == list(map(_below(root).__getitem__, files))
 
 
 def _relative(file: str, root: str) -> str:
@@ -46,24 +48,7 @@ def _relative(file: str, root: str) -> str:
     return file
 
 
-class _Relatives(dict[str, str]):
-    """File to what it is below a folder, filled as it is asked: the disk is looked at, and every row names some."""
-
-    def __init__(self, root: str) -> None:
-        super().__init__()
-        self._root = root
-
-    def __missing__(self, file: str) -> str:
-        if len(self) >= REMEMBERED:
-            self.clear()
-        return self.setdefault(file, _relative(file, self._root))
-
-
-class _Roots(dict[str, _Relatives]):
-    """Folder to the names below it."""
-
-    def __missing__(self, root: str) -> _Relatives:
-        return self.setdefault(root, _Relatives(root))
-
-
-_relatives = _Roots()
+@lru_cache(maxsize=16)
+def _below(root: str) -> Remembered:
+    """File to what it is below a folder: the disk is looked at, and every row names some."""
+    return Remembered(lambda file: _relative(file, root), most=REMEMBERED)

@@ -59,7 +59,7 @@ class DistributionHooks:
             return
         sealed = sum(cell.sealed for cell in cells.values())
         if sealed and not guard.opens(bench):
-            raise pytest.UsageError(guard.sealed_alone(sealed))  # a worker drops them; some plugin brought them back
+            raise pytest.UsageError(guard.sealed_alone(bench, sealed))  # some plugin brought back what workers drop
         if self._collection_errors and guard.opens(bench):
             raise pytest.UsageError(guard.sealed_after_errors(self._collection_errors))
         try:

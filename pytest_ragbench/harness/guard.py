@@ -131,10 +131,13 @@ def sealed_after_errors(count: int) -> str:
     return f"{errors} during collection: the test split stays sealed"
 
 
-def sealed_alone(count: int) -> str:
+def sealed_alone(bench: Bench | None, count: int) -> str:
     """The text of a refusal when a selection names sealed items only."""
     items = "the one item selected belongs" if count == 1 else f"all {count} items selected belong"
-    return f"{items} to the sealed test split; {HOW_TO_UNSEAL}"
+    remedy = HOW_TO_UNSEAL
+    if bench is not None and bench.settings.unseal:
+        remedy = f"--unseal-test alone opens nothing, and this run is of the split {bench.split}: add --rag-split=test"
+    return f"{items} to the sealed test split; {remedy}"
 
 
 def unknown_marker(name: str, known: Collection[str]) -> str:
@@ -149,7 +152,7 @@ def empty_shard(bench: Bench) -> str:
     return f"nothing to run: the run has {len(bench.whole)} questions, too few for shard {bench.settings.shard}"
 
 
-def resume(settings: Settings) -> tuple[Settings, frozenset[Key]]:
+def resume(settings: Settings, given: Collection[str]) -> tuple[Settings, frozenset[Key]]:
     """The settings of a run that finishes an earlier one, and the cells it need not measure again.
 
     What the earlier run selected is selected again; a typed value must agree with it.
@@ -169,7 +172,7 @@ def resume(settings: Settings) -> tuple[Settings, frozenset[Key]]:
         if name == "shard" and recorded is not None:
             recorded = parse_shard(str(recorded))
         typed = getattr(settings, name)
-        if typed not in ((), None, recorded) and not (name == "k" and typed == 10):
+        if typed not in ((), None, recorded) and (name != "k" or "rag_k" in given):
             raise UsageError(f"--rag-resume: {record.run['run_id']} ran with {name} = {recorded}, not {typed}")
         changes[name] = recorded
     return replace(settings, **changes), _finished(record)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_ragbench.errors import UsageError
 from pytest_ragbench.llm import opening
 
 if TYPE_CHECKING:
@@ -57,5 +58,6 @@ def notes(settings: Settings) -> list[str]:
 
 
 def _store(setting: LlmSetting) -> Store:
-    assert setting.store is not None
+    if setting.store is None:
+        raise UsageError(f"--rag-llm={setting.mode}: it needs a store, as {setting.mode}:golden/llm/drafts.jsonl")
     return opening.store_of(setting.mode, setting.store)

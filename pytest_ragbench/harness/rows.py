@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ragbench.canonical import TOLERANCE
 from pytest_ragbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Requirement:
     def complaint(self, fields: Mapping[str, Any]) -> str | None:
         """Why the row fails the rule, or None. A row without a value (no gold) has nothing to require."""
         value = fields["metrics"].get(self.metric)
-        if value is None or value >= self.least - 1e-9:
+        if value is None or value >= self.least - TOLERANCE:
             return None
         who = f"{fields['question']} under {fields['configuration']}"
         return f"{who}: {self.metric} is {value:g}, and --rag-require asks for {self.least:g}"

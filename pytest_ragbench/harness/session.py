@@ -93,7 +93,8 @@ class BenchSession:
         config = self.config
         settings = read_settings(config)
         markexpr = str(config.getoption("markexpr", default="") or "")
-        settings, self.finished = guard.resume(settings)
+        given = {**options.ini_values(config), **options.typed_options(config)}
+        settings, self.finished = guard.resume(settings, given)
         self.bench = benches.load(settings, markexpr=markexpr, typed_ids=options.typed_ids(config))
         if markexpr:
             config.option.markexpr = benches.respell(self.bench.catalogue, markexpr)
@@ -189,7 +190,7 @@ class BenchSession:
             pytest.exit.Exception: The cell is sealed, or the record cannot begin: the session ends with exit status 4.
         """
         if cell.sealed and not (self.bench is not None and guard.opens(self.bench)):
-            self.refuse(guard.sealed_alone(1))  # selection drops it; whatever brought it back may not search
+            self.refuse(guard.sealed_alone(self.bench, 1))  # selection drops it; what brought it back may not search
         if self.recorder is None or self.recorder.started:
             return
         try:
@@ -283,7 +284,7 @@ class BenchSession:
 
     def _nothing_to_run(self, sealed: int) -> str:
         if sealed:
-            return guard.sealed_alone(sealed)
+            return guard.sealed_alone(self.bench, sealed)
         if self.bench is not None:
             known = {line.partition(":")[0] for line in self.config.getini("markers")}
             known = {name.partition("(")[0].strip() for name in known}

@@ -43,7 +43,8 @@ def open_seam(mode: str, store: Path | None) -> Seam:
         return Live(model_of(), store)
     from pytest_ragbench.llm.seam import Recording, Replay  # every session loads this module, and few ask a model
 
-    assert store is not None
+    if store is None:
+        raise UsageError(f"the language model {mode} needs a store")
     found = store_of(mode, store)
     return Replay(found) if mode == "replay" else Recording(found)
 

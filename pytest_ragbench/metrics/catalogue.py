@@ -142,6 +142,11 @@ def metric_names(k: int = 10) -> tuple[str, ...]:
     return tuple(measure.name for measure in measures(k))
 
 
+def headline(k: int = 10) -> tuple[str, ...]:
+    """Names of the measures that a report shows first, the main one leading: the one list of them."""
+    return (f"ndcg@{k}", f"recall@{k}", "hit@1", f"mrr@{k}", f"complete@{k}", f"doc_recall@{k}")
+
+
 def is_binary(name: str) -> bool:
     """Whether a metric is 0 or 1 on every question, so that McNemar's test applies."""
     family = _FAMILIES.get(name.removeprefix(DOCUMENT_PREFIX).partition("@")[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
+from pytest_ragbench.canonical import TOLERANCE
 from pytest_ragbench.reports.model import Block, Bullets, Cell, Column, Number, Section, Sentences, Table
 from pytest_ragbench.reports.plots import unit_plot
 from pytest_ragbench.reports.view import RunView, estimate
@@ -74,7 +75,7 @@ def _curves(found: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:
 
 def _risk_at(points: Sequence[Sequence[float]], coverage: float) -> Cell:
     """The risk of the first step that answers at least so many."""
-    return next((Number(risk) for covered, risk in points if covered >= coverage - 1e-9), None)
+    return next((Number(risk) for covered, risk in points if covered >= coverage - TOLERANCE), None)
 
 
 def sweeps(view: RunView) -> Iterator[Section]:

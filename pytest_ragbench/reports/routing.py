@@ -39,7 +39,7 @@ def routing(view: RunView) -> Iterator[Section]:
             name,
             estimate(route["accuracy"]),
             *(route["accuracy"][outcome] for outcome in _OUTCOMES),
-            *(_with_count(route["scope"][outcome]) for outcome in _OUTCOMES),
+            *(_with_count((route.get("scope") or {}).get(outcome)) for outcome in _OUTCOMES),
         )
         for name, route in found.items()
     )
@@ -51,8 +51,8 @@ def routing(view: RunView) -> Iterator[Section]:
     yield Section("Routing accuracy", (Table(columns, rows), Sentences(sentence)))
 
 
-def _with_count(entry: Mapping[str, Any]) -> Cell:
-    return None if entry["mean"] is None else f"{entry['mean']:.3f} (n {entry['n']:,})"
+def _with_count(entry: Mapping[str, Any] | None) -> Cell:
+    return None if entry is None or entry["mean"] is None else f"{entry['mean']:.3f} (n {entry['n']:,})"
 
 
 def generated_routing(view: RunView) -> Iterator[Section]:
@@ -89,8 +89,8 @@ def by_prefix(view: RunView) -> Iterator[Section]:
         for prefix, suite in groups
     )
     sentence = (
-        "By the letters before the - of a question's id. rtc: the answer stands on pages that a generated document "
-        "cites; rtu: on pages that none cites. What helps the first may harm the second."
+        "By the letters before the - of a question's id. In a set that asks about generated documents, rtc says that "
+        "the answer stands on pages that one cites, rtu that none does; what helps the first may harm the second."
     )
     yield Section(f"Questions by prefix: {main}", (Table(columns, rows, keys=2), Sentences(sentence)))
 

@@ -40,6 +40,9 @@ TIED_NAMED = 10
 CHARTED = 14
 """Configurations in a chart; above, those with the highest main metric."""
 
+FEW_CLUSTERS = 25
+"""Clusters below which an interval is said to be too narrow; docs/validity.md has how often such hold the mean."""
+
 _CONFIGURATION = Column("configuration", numeric=False)
 
 
@@ -96,7 +99,17 @@ def _intervals(view: RunView) -> str:
         text += f"; {most}{plural(size['n'], 'question')} in {plural(size['clusters'], 'cluster')}"
         if size.get("effective_n"):
             text += f", worth at least {size['effective_n']:.1f} independent ones"
+        text += _few(int(size["clusters"]), int(size["n"]))
     return text + ". A question without gold counts in no mean."
+
+
+def _few(clusters: int, questions: int) -> str:
+    """What so few clusters mean for the intervals; nothing where they are enough, or the questions themselves few."""
+    if clusters == 1 and questions > 1:
+        return ". All are of one cluster, from which no interval can be told: its ends are the mean itself"
+    if clusters < min(FEW_CLUSTERS, questions):
+        return f". {clusters} clusters are few: intervals from so few are too narrow, however many questions there are"
+    return ""
 
 
 def _counts(view: RunView) -> Iterator[Bullets]:

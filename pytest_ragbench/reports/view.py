@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.analysis.plan import CONFIDENCE
+from pytest_ragbench.metrics.catalogue import headline
 from pytest_ragbench.reports.model import Cell, Estimate
 from pytest_ragbench.statistics.verdicts import level_of
 
@@ -67,9 +68,7 @@ class RunView:
     def metrics(self) -> tuple[str, ...]:
         """The headline metrics that the summary has, the main one first; of an unknown set, the first six by name."""
         known = {metric for name in self.names for metric in self.results[name].get("overall") or {}}
-        k = self.k
-        wanted = (f"ndcg@{k}", f"recall@{k}", "hit@1", f"mrr@{k}", f"complete@{k}", f"doc_recall@{k}")
-        return tuple(metric for metric in dict.fromkeys(wanted) if metric in known) or tuple(sorted(known)[:6])
+        return tuple(metric for metric in headline(self.k) if metric in known) or tuple(sorted(known)[:6])
 
     @cached_property
     def pairs(self) -> tuple[tuple[str, str], ...]:

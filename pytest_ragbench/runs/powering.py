@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ragbench.analysis.pairs import planned_pairs
 from pytest_ragbench.analysis.power import power
 from pytest_ragbench.errors import UsageError
-from pytest_ragbench.metrics.catalogue import metric_names
+from pytest_ragbench.metrics.catalogue import headline, metric_names
 from pytest_ragbench.runs.reading import cells_of, configuration_named, plan_of, whole
 from pytest_ragbench.statistics.verdicts import LEVEL, level_of
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 """Of what `ragbench power --json` prints."""
+
+_ASKED = 3
+"""Headline metrics asked for unless others are named: nDCG, recall and hit@1; each is a line for every suite."""
 
 
 def power_of(
@@ -52,7 +55,7 @@ def power_of(
     run = record.run
     plan = plan_of(record)
     names = metric_names(plan.k)
-    wanted = tuple(dict.fromkeys(metrics)) or (f"ndcg@{plan.k}", f"recall@{plan.k}", "hit@1")
+    wanted = tuple(dict.fromkeys(metrics)) or headline(plan.k)[:_ASKED]
     if unknown := [metric for metric in wanted if metric not in names]:
         raise UsageError(f"--metric {unknown[0]}: {run['run_id']} has no such metric; it has: {', '.join(names)}")
     pairs = _pairs(plan, run, configurations, against)

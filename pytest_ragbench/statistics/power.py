@@ -103,9 +103,10 @@ def reachable(spread: Spread, effect: float) -> Reachable:
     """Questions that an effect needs, when all are asked about the present clusters in the present proportions.
 
     With t times the questions in every cluster the variance is `v (1 - icc) / t + v icc size`, v being that of
-    independent questions now: the first part shrinks, the second stays. Source: the sizes of Eldridge, Ashby and Kerry
-    (2006), solved for t; Donner and Klar, Design and Analysis of Cluster Randomization Trials (2000), section 5.2, on
-    the limit that a fixed number of clusters sets.
+    independent questions now: the first part shrinks, the second stays. With an icc held at 0, v shrinks, though the
+    present variance is less; with one held at 1 all of that stays, though it is more than `v size`. Source: the sizes
+    of Eldridge, Ashby and Kerry (2006), solved for t; Donner and Klar, Design and Analysis of Cluster Randomization
+    Trials (2000), section 5.2, on the limit that a fixed number of clusters sets.
 
     Returns:
         Impossible with fewer than six clusters, or when they are so alike inside that more questions add too little.
@@ -120,11 +121,12 @@ def reachable(spread: Spread, effect: float) -> Reachable:
         return Reachable(possible=False, questions=None)
     if icc is None or spread.error <= TOLERANCE or spread.differing < fewest_differing():
         return Reachable(possible=None, questions=None)
-    stays = spread.independent**2 * icc * spread.size
+    shrinks = spread.independent**2 * (1.0 - icc)
+    stays = max(spread.error**2 - shrinks, 0.0)  # `v icc size`, as icc is defined; but for one held at 0 or 1
     room = (effect / POWER_80) ** 2 - stays
     if room <= 0.0:
         return Reachable(possible=False, questions=None)
-    questions = _up(spread.n * (spread.error**2 - stays) / room)
+    questions = _up(spread.n * shrinks / room)
     return Reachable(possible=True, questions=max(questions, spread.clusters))
 
 

@@ -35,8 +35,8 @@ def spent_level(look: int, level: float) -> float:
 def resamples_for(level: float, least: int) -> int:
     """Resamples (and flips) enough for a level: about 50 beyond the interval's ends, and a p that can fall below it.
 
-    With 10,000 resamples one in two would lie beyond the ends of an interval of the tenth look; p could not fall
-    below the level of the eighteenth.
+    With 10,000 resamples three would lie beyond the ends of an interval of the tenth look, one or two at either end; p
+    could not fall below the level of the eighteenth.
 
     Args:
         level: Of the look.

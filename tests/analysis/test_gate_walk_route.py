@@ -82,14 +82,28 @@ def test_a_gate_is_judged_by_what_it_removed_and_by_what_abstaining_was_worth():
     assert means(gate, "abstained_unanswerable", "abstained_answerable") == [(0.5, 2), (0.25, 4)]
 
 
-def test_the_curve_orders_by_confidence_and_counts_abstentions_as_losses():
+def test_the_curve_orders_by_confidence_and_judges_an_abstention_by_what_was_removed():
     curve = results(GATED)["one"]["gate"]["risk_coverage"]
-    # 0.9 right; 0.8 twice lost; 0.6 right; 0.4 lost, since its kept ranking is empty; 0.2 lost, since unanswerable.
-    risks = [(1, 0 / 1), (3, 2 / 3), (4, 2 / 4), (5, 3 / 5), (6, 4 / 6)]
+    # 0.9 right; 0.8 twice lost; 0.6 right; 0.4 right, had it been answered; 0.2 lost, since unanswerable.
+    risks = [(1, 0 / 1), (3, 2 / 3), (4, 2 / 4), (5, 2 / 5), (6, 3 / 6)]
     assert curve["points"] == [[round(count / 6, 12), round(risk, 12)] for count, risk in risks]
-    assert curve["aurc"] == pytest.approx((0 + 2 / 3 + 2 / 3 + 1 / 2 + 3 / 5 + 4 / 6) / 6, abs=1e-12)
-    assert curve["aurc_best"] == pytest.approx((0 + 0 + 1 / 3 + 2 / 4 + 3 / 5 + 4 / 6) / 6, abs=1e-12)
+    assert curve["aurc"] == pytest.approx((0 + 2 / 3 + 2 / 3 + 1 / 2 + 2 / 5 + 3 / 6) / 6, abs=1e-12)
+    assert curve["aurc_best"] == pytest.approx((0 + 0 + 0 + 1 / 4 + 2 / 5 + 3 / 6) / 6, abs=1e-12)
     assert curve["n"] == 6
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.5, 0.95, 2.0])
+def test_the_curve_is_the_scorers_whatever_the_threshold(threshold):
+    confidences = [0.9, 0.8, 0.6, 0.4, 0.1]
+    found = [True, False, True, True, False]
+    answers = {}
+    for number, (confidence, right) in enumerate(zip(confidences, found, strict=True), start=1):
+        ranking = [f"{number}.md"] if right else ["x.md"]
+        kept, removed = (ranking, []) if confidence >= threshold else ([], ranking)
+        answers[question(number, f"{number}.md")] = gated(kept, removed, confidence, threshold)
+    curve = results(answers)["one"]["gate"]["risk_coverage"]
+    assert [risk for _, risk in curve["points"]] == [0.0, 0.5, round(1 / 3, 12), 0.25, 0.4]
+    assert curve["aurc"] == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 4 + 2 / 5) / 5, abs=1e-12)
 
 
 def test_rnk_01_an_empty_pool_without_a_confidence_is_the_last_step():
@@ -225,6 +239,16 @@ def test_counts_without_a_choice_are_no_wrong_choice():
     route = results(answers)["one"]["route"]
     assert "accuracy" not in route
     assert route["counts"]["router_hits"]["mean"] == 2.0
+
+
+def test_without_the_main_metric_nothing_is_told_by_scope_and_no_other_metric_takes_its_place():
+    asked = question(1, "a.md", expect_course="Databases")
+    table = RowTable([name for name in metric_names(10) if name != "ndcg@10"])
+    answer = routed(["a.md"], course="Databases", scope="course:Databases")
+    table.add(json.loads(canonical.dumps(measure(lambda _, **__: answer, asked, ONE, k=10).row)))
+    route = summarise(table, Plan((asked,), (ONE,), resamples=100), complete=True)["results"]["one"]["route"]
+    assert route["accuracy"]["right"] == 1
+    assert "scope" not in route
 
 
 def test_a_row_that_comes_again_without_a_report_leaves_nothing_of_the_first():

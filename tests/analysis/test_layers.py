@@ -61,10 +61,53 @@ def test_a_name_that_says_nothing_is_fusion_before_the_rerank_and_a_cut_off_behi
         ("aggregate", FUSION), ("ensemble", FUSION), ("score-propagation", LANE), ("propagate", LANE), ("execute", LANE),
         ("gate", GATE), ("relevance_gate", GATE), ("RelevanceGate", GATE), ("gated", GATE),
         ("cut", CUT_OFF), ("top_k", CUT_OFF), ("top_k_chunks", CUT_OFF), ("top-10", CUT_OFF), ("topic", LANE),
+        ("score_ranking", LANE), ("core_rank", LANE), ("scorerank", LANE), ("before_rerank", LANE), ("pre-rerank", LANE),
+        ("prererank", LANE), ("pre_cross_encoder", LANE), ("translate_interaction", LANE), ("across_encoders", LANE),
+        ("delegate", LANE), ("gateway", LANE), ("subthreshold", LANE),
+        ("dense_limited", LANE), ("unlimited", LANE), ("shortcut", LANE), ("stop_k", LANE), ("super_file", LANE),
+        ("semifinal", LANE), ("excited", LANE), ("unanswered", LANE), ("diffusion", LANE), ("refused", LANE),
+        ("emerged", LANE), ("spool", LANE), ("sidewalk", LANE),
+        ("rerank", RERANK), ("re-rank", RERANK), ("re rank", RERANK), ("ReRank", RERANK), ("bge.reranker", RERANK),
+        ("rerank2", RERANK), ("LLMRerank", RERANK), ("RERANKED", RERANK), ("crossencoder", RERANK),
+        ("cross_encoder", RERANK), ("CrossEncoder", RERANK), ("cross-encoding", RERANK), ("lateInteraction", RERANK),
+        ("late_interaction", RERANK), ("dense_rerank", RERANK), ("after_rerank", RERANK), ("post-rerank", RERANK),
+        ("after_rerank_cut", CUT_OFF), ("post_re_rank_mmr", CUT_OFF), ("fusion_before_rerank", FUSION),
+        ("pre_rerank_cut", CUT_OFF), ("before_re_rank_top_k", CUT_OFF),
+        ("limit", CUT_OFF), ("limited", CUT_OFF), ("cutoff", CUT_OFF), ("cut-off", CUT_OFF), ("topK", CUT_OFF),
+        ("topk", CUT_OFF), ("top10", CUT_OFF), ("per_file", CUT_OFF), ("perFile", CUT_OFF), ("de-dup", CUT_OFF),
+        ("deduplicated", CUT_OFF), ("truncate", CUT_OFF), ("MMR", CUT_OFF), ("diversity", CUT_OFF), ("final", CUT_OFF),
+        ("thresholded", GATE), ("llm_abstains", GATE), ("answers", ANSWER), ("cited", ANSWER), ("citations", ANSWER),
+        ("fused", FUSION), ("RRFusion", FUSION), ("rrf60", FUSION), ("QueryFusionRetriever", FUSION), ("pooled", FUSION),
+        ("metadata boost", FUSION), ("graph.walk", FUSION), ("interleaved", FUSION), ("merge", FUSION),
     ],
 )  # fmt: skip
 def test_a_name_is_told_by_its_words_and_not_by_letters_within_others(name, what):
     assert stage_layers(["bm25", name], ()) == {"bm25": LANE, name: what}
+
+
+def test_what_stood_before_a_step_is_as_any_stage_whose_name_says_nothing():
+    found = stage_layers(["dense", "before_rerank", "rerank", "pre_gate", "gate"], ["dense"])
+    assert list(found.values()) == [LANE, FUSION, RERANK, CUT_OFF, GATE]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("dense_exact", LANE), ("DenseExact", LANE), ("Dense", LANE), ("dense2", LANE), ("dense_limited", LANE),
+        ("dense-top-100", LANE), ("dense_before_fusion", LANE), ("bm25_okapi", LANE), ("scope dense exact", LANE),
+        ("dense_rerank", RERANK), ("dense_boost", FUSION), ("dense_gate", GATE), ("sparse_dense", FUSION),
+        ("dense_sparse", FUSION), ("sparse_dense_fusion", FUSION), ("condense", FUSION), ("densely", FUSION),
+        ("exact_dense", FUSION), ("bm", FUSION), ("scope", FUSION),
+    ],
+)  # fmt: skip
+def test_a_name_that_begins_with_a_lane_that_ran_is_that_lane_unless_it_names_a_step_or_another_lane(name, what):
+    lanes = ("sparse", "dense", "bm25", "scope-dense", "#")
+    assert stage_layers([*lanes, name, "fusion"], lanes)[name] == what
+
+
+def test_a_variant_of_a_lane_ends_no_search_for_lanes():
+    found = stage_layers(["dense_limited", "vectors", "rrf", "dense_exact"], ["dense"])
+    assert list(found.values()) == [LANE, LANE, FUSION, LANE]
 
 
 def test_a_lane_may_have_any_name():

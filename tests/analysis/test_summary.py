@@ -11,6 +11,7 @@ from pytest_ragbench.analysis.table import RowTable
 from pytest_ragbench.canonical import dumps
 from pytest_ragbench.configurations.model import Configuration, Experiment
 from pytest_ragbench.contract import Chunk
+from pytest_ragbench.execution.cell import measure
 from pytest_ragbench.metrics.measures import metric_names, score
 from pytest_ragbench.metrics.relevance import compile_gold, match
 from pytest_ragbench.questions.model import GoldSource, Locator, Question
@@ -329,6 +330,22 @@ def test_an_arm_is_inert_when_its_ranking_equals_its_partners_on_every_question(
         row(questions[1], "b", *two),
     ]
     assert summary_of(rows, questions, A, B)["results"]["b"]["inert"] == inert
+
+
+def test_an_arm_that_returns_other_texts_of_the_same_chunks_is_not_inert():
+    rows, asked = RowTable(NAMES), question(1)
+    arms = (
+        Configuration("short", "short", {"long": False}),
+        Configuration("long", "long", {"long": True}, pairs=("short",)),
+    )
+
+    def search(query, long):
+        return [Chunk("a.md", id="1", text="a passage" + " and its window" * long)]
+
+    for arm in arms:
+        rows.add(measure(search, asked, arm, k=10).row)
+    found = summarise(rows, Plan((asked,), arms, resamples=10), complete=True)["results"]["long"]
+    assert found["inert"] == []
 
 
 def test_an_arm_that_does_not_search_or_never_answered_is_not_called_inert():

@@ -10,8 +10,9 @@ from pytest_ragbench.analysis.table import ABSENT, CACHED, COLD, ERRORED, RowTab
 METRICS = ("hit@1", "mrr@10")
 
 
-def ranked(file="a.md", *, pages=None, heading=(), matches=(), score=0.5, id_=None):
+def ranked(file="a.md", *, pages=None, heading=(), matches=(), score=0.5, id_=None, text=None):
     return {
+        **({} if text is None else {"text_digest": text}),
         "rank": 1, "id": id_, "file": file, "pages": pages, "heading": list(heading), "score": score,
         "matches": list(matches), "doc_matches": list(matches),
     }  # fmt: skip
@@ -100,10 +101,12 @@ def test_a_stage_that_appears_late_is_absent_from_earlier_rows():
         ([ranked("a.md", heading=["A", "B"])], [ranked("a.md", heading=["A > B"])], False),
         ([ranked("a.md"), ranked("b.md")], [ranked("b.md"), ranked("a.md")], False),
         ([ranked("a.md")], [ranked("a.md"), ranked("a.md")], False),
+        ([ranked("a.md", text="1f")], [ranked("a.md", text="1f", score=0.4)], True),
+        ([ranked("a.md", text="1f")], [ranked("a.md", text="2e")], False),
         ([], [], True),
     ],
 )
-def test_rankings_are_equal_when_places_and_order_are_whatever_the_scores(one, two, same):
+def test_rankings_are_equal_when_places_texts_and_order_are_whatever_the_scores(one, two, same):
     table = table_of(row("q-0001", ranking=one), row("q-0002", ranking=two))
     first, second = table.rankings(table.slots(["q-0001", "q-0002"], "c"))
     assert (first == second) is np.bool_(same)

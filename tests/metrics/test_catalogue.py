@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ragbench.metrics.catalogue import is_binary, measures, metric_names
+from pytest_ragbench.metrics.catalogue import headline, is_binary, measures, metric_names
 
 
 def test_the_names_at_depth_ten():
@@ -45,3 +45,10 @@ def test_every_measure_says_what_it_is_and_where_it_comes_from():
         assert measure.citation
         assert (measure.low, measure.high) == (0.0, 1.0)
         assert is_binary(measure.name) is (measure.kind == "binary")
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, 50])
+def test_the_headline_is_led_by_ndcg_and_is_part_of_every_set_of_measures(k):
+    assert headline(k) == (f"ndcg@{k}", f"recall@{k}", "hit@1", f"mrr@{k}", f"complete@{k}", f"doc_recall@{k}")
+    assert len(set(headline(k))) == len(headline(k))
+    assert {*headline(k)} <= {*metric_names(k)}

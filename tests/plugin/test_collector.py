@@ -50,8 +50,10 @@ def test_the_collector_rests_while_items_are_made_and_works_while_they_run(proje
     project.write([question(1)], {"default": {}})
     project.file(
         "golden/test_golden.py",
-        "import gc\nat_collection = gc.isenabled()\n"
-        "def test_question(rag_row):\n    assert (at_collection, gc.isenabled()) == (False, True)\n",
+        "import gc\nat_collection, questions = gc.isenabled(), gc.get_freeze_count()\n"
+        "def test_question(rag_row):\n"
+        "    assert (at_collection, gc.isenabled()) == (False, True)\n"
+        "    assert 0 < questions < gc.get_freeze_count()\n",
     )
     project.run("--rag-configs=default", *workers).assert_outcomes(passed=1)
 

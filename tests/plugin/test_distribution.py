@@ -147,6 +147,18 @@ def test_a_resumed_run_completes_a_crashed_one_to_the_same_bytes(project):
     assert results_bytes(resumed) == results_bytes(whole)
 
 
+@pytest.mark.parametrize(("typed", "ini"), [("--rag-k=10", ""), ("", "rag_k = 10"), ("--rag-k=7", "")])
+def test_a_resumed_run_refuses_another_depth_even_where_it_is_the_usual_one(project, typed, ini):
+    write_graded(project, mid={"question 4": {"interrupt": True}})
+    assert project.spawn(ALL, "--rag-k=5").ret == pytest.ExitCode.INTERRUPTED
+    project.file("pytest.ini", f"[pytest]\n{ini}\n")
+    result = project.run("--rag-resume=last", *filter(None, [typed]))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    asked = (typed + ini).rpartition("=")[2].strip()
+    result.stderr.fnmatch_lines([f"*--rag-resume: {project.runs[0].name} ran with k = 5, not {asked}"])
+    assert len(project.runs) == 1
+
+
 @HOW
 def test_resuming_a_run_that_is_whole_says_so_and_measures_nothing(project, workers):
     write_graded(project)

@@ -181,6 +181,19 @@ def test_a_typed_node_id_with_the_option_opens_the_split_for_that_item(project, 
     assert run_json(project.runs[0])["partial"] is True
 
 
+@HOW
+@pytest.mark.parametrize("typed", [("-k", "lex-0004"), ("-m", "sealed", "--rag-split=dev")], ids=["-k", "split dev"])
+def test_the_option_where_the_run_is_of_another_split_says_what_opens_it(project, workers, typed):
+    write(project)
+    result = project.run(*typed, "--unseal-test", *workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = result.stdout.str() + result.stderr.str()
+    assert "--unseal-test alone opens nothing, and this run is of the split dev: add --rag-split=test" in said
+    assert not project.ledger
+    if "-k" in typed:
+        project.run(*typed, "--unseal-test", "--rag-split=test", *workers).assert_outcomes(passed=1)
+
+
 def test_led_03_two_runs_at_once_write_two_entries_and_count_one_and_two(project):
     slow = {f"question {number}": {"sleep": 0.3, "chunks": []} for number in (4, 5)}
     write(project, **slow)

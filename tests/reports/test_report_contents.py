@@ -113,12 +113,30 @@ def test_the_main_table_shows_the_summary_s_means_and_intervals(recorded):
             assert row[metric] == Estimate(entry["mean"], entry["low"], entry["high"])
 
 
+@pytest.mark.parametrize(
+    ("clusters", "questions", "said"),
+    [
+        (1, 40, "All are of one cluster, from which no interval can be told"),
+        (3, 40, "3 clusters are few: intervals from so few are too narrow"),
+        (24, 40, "24 clusters are few"),
+        (25, 40, ""),
+        (24, 24, ""),  # every question is a cluster
+        (1, 1, ""),
+    ],
+)
+def test_intervals_from_few_files_are_called_too_narrow(clusters, questions, said):
+    text = intervals_of({"A": {"n": questions, "clusters": clusters, "effective_n": 1.0}})
+    assert said in text
+    assert ("few" in text or "no interval" in text) is bool(said)
+
+
 def test_met_15_the_questions_that_are_named_below_the_means_are_those_of_the_arm_that_scored_most():
     sizes = {"A": {"n": 0, "clusters": 0, "effective_n": 0.0}, "B": {"n": 8, "clusters": 6, "effective_n": 4.57}}
     said = [intervals_of({"A": sizes["A"], "B": sizes["B"]}), intervals_of({"B": sizes["B"]}), intervals_of({})]
     assert "; at most 8 questions in 6 clusters, worth at least 4.6 independent ones. " in said[0]
     assert "; 8 questions in 6 clusters, worth at least 4.6 independent ones. " in said[1]
     assert said[2].startswith("In brackets: intervals. ")
+    assert "6 clusters are few" in said[0]
     nothing = intervals_of({"A": sizes["A"]})
     assert "; 0 questions in 0 clusters. " in nothing
 

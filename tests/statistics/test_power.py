@@ -139,7 +139,19 @@ def test_a_likeness_is_not_told_from_a_few_shared_files():
 def test_clusters_less_alike_than_chance_count_as_independent():
     one = Spread(n=200, clusters=50, error=0.009, independent=0.01, size=4.0, differing=50)
     assert one.icc == 0.0
-    assert reachable(one, 0.0126).questions == needed(one, 0.0126).questions == 800
+    # v (1 - 0) / (E / 2.80)^2 = 0.0001 / 0.0045^2 = 0.0001 / 0.00002025 = 4.938, times 200 questions: 987.7
+    assert reachable(one, 0.0126) == (True, 988)
+    # more files come as they do now: (2.80 * 0.009 / 0.0126)^2 = 4, times 200
+    assert needed(one, 0.0126).questions == 800
+
+
+def test_clusters_more_alike_than_one_question_repeated_gain_nothing_from_more_questions():
+    # large files differ most: deff = (0.03 / 0.01)^2 = 9 is above the size 4, and all of 0.03^2 stays
+    one = Spread(n=200, clusters=50, error=0.03, independent=0.01, size=4.0, differing=50)
+    assert one.icc == 1.0
+    # 2.80 * 0.03 = 0.084 is what the run detects; 0.07 is above 2.80 * sqrt(4 v) = 0.056, and below that
+    assert reachable(one, 0.07) == (False, None)
+    assert reachable(one, 0.085) == (True, 50)
 
 
 @pytest.mark.parametrize("effect", [0.0, -0.1, 1.5, float("nan")])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -28,6 +28,8 @@ from pytest_ragbench.reports.model import (
 from pytest_ragbench.reports.text import cell_text, cut, plural, signed, visible
 
 if TYPE_CHECKING:
+    from jinja2 import BaseLoader
+
     from pytest_ragbench.reports.html.document import Page
 
 CELL_CHARACTERS = 400
@@ -86,8 +88,7 @@ def _shown(value: Any) -> Any:
 
 def _asset(environment: Environment, name: str) -> Markup:
     """A file of the package as it is: the page's style or script."""
-    loader = environment.loader
-    assert loader is not None
+    loader = cast("BaseLoader", environment.loader)
     return Markup(loader.get_source(environment, name)[0])  # noqa: S704 - a file of this package
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from pytest_ragbench.reports.model import Intervals, Mark, Stacks
 
@@ -114,8 +114,7 @@ def _written(axes: Axes, x: float, row: float, text: str, *, end: bool = False, 
     """A text that begins, or ends, so many pixels from the left end of the picture."""
     if not text:
         return
-    figure = axes.get_figure()
-    assert isinstance(figure, Figure)
+    figure = cast("Figure", axes.get_figure())
     place = blended_transform_factory(figure.transFigure, axes.transData)
     axes.text(
         x / (figure.get_figwidth() * DOTS), row, text, transform=place, clip_on=False, va="center",
