@@ -32,8 +32,12 @@ def rag_pipeline(
         pytest.fail(f"the reference pipeline is not installed ({error}): pip install -e '.[rag]'", pytrace=False)
     manager = request.config.pluginmanager.getplugin("capturemanager")
 
+    reporter = request.config.pluginmanager.getplugin("terminalreporter")
+
     def uncaptured() -> AbstractContextManager[Any]:
-        """Let a build's progress reach the terminal."""
+        """Let a build's progress reach the terminal, on a line of its own."""
+        if reporter is not None:
+            reporter.ensure_newline()
         return nullcontext() if manager is None else manager.global_and_fixture_disabled()
 
     try:

@@ -57,7 +57,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def rag_pipeline() -> Any:
     """The pipeline under test: override this fixture with anything that has `search(query, **overrides)`."""
-    from pytest_ragbench.harness.session import MISSING_PIPELINE
+    from pytest_ragbench.harness.pipelines import MISSING_PIPELINE
 
     raise pytest.UsageError(MISSING_PIPELINE)
 

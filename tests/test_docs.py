@@ -42,6 +42,7 @@ from pytest_ragbench.contract import (
     WalkReport,
 )
 from pytest_ragbench.errors import InputError
+from pytest_ragbench.execution import elements
 from pytest_ragbench.execution.cell import measure
 from pytest_ragbench.gates.model import FAILING, OUTCOMES, Flip, GateLine, Refusal, Verdict
 from pytest_ragbench.harness.options import OPTIONS, SWITCHES
@@ -726,3 +727,9 @@ def test_no_document_and_no_source_names_a_path_of_some_machine():
         if not PLACEHOLDER.match(match[0])
     }
     assert not named
+
+
+def test_what_is_read_of_foreign_documents_is_told():
+    told = spans(section(FILES, "Chunks of other libraries"))
+    keys = {*elements._FILE_KEYS, *elements._HEADING_KEYS, *elements._TEXT_KEYS, "Header 1", "Header 6"}
+    assert {*keys, "header", "parent_headers", "header_path", "page", "page_number", "page_label"} <= told

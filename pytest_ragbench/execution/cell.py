@@ -143,13 +143,14 @@ def _own_copy(overrides: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_failure(error: BaseException) -> bool:
-    """Whether a search that raised this has failed, which is data; anything else is for whoever runs the session.
+    """Whether a search that raised this has failed, which is data; what ends a session ends it from a search as well.
 
     A pipeline that exits or was cancelled has failed as well: raised on, either would leave pytest's fixtures in a
     state in which every later item fails too.
     """
     cancelled = getattr(sys.modules.get("asyncio"), "CancelledError", ())  # what nobody imported, nobody raised
-    return isinstance(error, (Exception, SystemExit, cancelled))
+    ended = getattr(sys.modules.get("_pytest.outcomes"), "Exit", ())  # of `pytest.exit`
+    return isinstance(error, (Exception, SystemExit, cancelled)) and not isinstance(error, ended)
 
 
 def error_text(error: BaseException) -> str:

@@ -6,6 +6,7 @@ Pages of foreign objects: LangChain's `page` counts from 0, `page_number` and Ll
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
@@ -35,6 +36,7 @@ LONGEST_NAME = 1_024
 _FILE_KEYS = ("file", "file_path", "path", "source", "file_name")
 _TEXT_KEYS = ("page_content", "content", "text")
 _HEADING_KEYS = ("heading", "headings", "heading_path")
+_MARKDOWN_HEADING = re.compile(r"\s*#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*(?:\n|$)")
 _HEADER_LEVELS = tuple(f"Header {level}" for level in range(1, 7))  # as LangChain's MarkdownHeaderTextSplitter is shown
 
 
@@ -140,7 +142,7 @@ def _from_document(element: Any, metadata: Mapping[str, Any], where: str) -> Chu
     text = first(element, _TEXT_KEYS)
     if text is None and callable(content := getattr(element, "get_content", None)):
         text = content()
-    pages, heading = _metadata_pages(element, metadata, where), _metadata_heading(metadata)
+    pages, heading = _metadata_pages(element, metadata, where), _metadata_heading(metadata, text)
     return _own(where, file, pages, heading, first(element, ("id", "node_id", "id_")), get(element, "score"), text)
 
 
@@ -157,14 +159,21 @@ def _metadata_pages(element: Any, metadata: Mapping[str, Any], where: str) -> An
     return int(label) if label.isascii() and label.isdecimal() and int(label) > 0 else None
 
 
-def _metadata_heading(metadata: Mapping[str, Any]) -> Any:
+def _metadata_heading(metadata: Mapping[str, Any], text: Any) -> Any:
     if (heading := first(metadata, _HEADING_KEYS)) is not None:
         return heading
     levels = [metadata[level] for level in _HEADER_LEVELS if metadata.get(level)]
     if levels:
         return levels
-    path = metadata.get("header_path")  # LlamaIndex's MarkdownNodeParser writes /Chapter/Section/
-    return [part for part in path.split("/") if part] if isinstance(path, str) else None
+    if isinstance(header := metadata.get("header"), str) and header:  # as Haystack's MarkdownHeaderSplitter has them
+        parents = metadata.get("parent_headers")
+        return [*parents, header] if isinstance(parents, (list, tuple)) else [header]
+    above = metadata.get("header_path")  # LlamaIndex's MarkdownNodeParser writes /Chapter/Section/ above the node's own
+    if not isinstance(above, str):
+        return None
+    path = [part for part in above.split("/") if part]
+    own = _MARKDOWN_HEADING.match(text) if isinstance(text, str) else None
+    return path if own is None or path[-1:] == [own[1]] else [*path, own[1]]
 
 
 def _own(

@@ -52,3 +52,8 @@ def _relative(file: str, root: str) -> str:
 def _below(root: str) -> Remembered:
     """File to what it is below a folder: the disk is looked at, and every row names some."""
     return Remembered(lambda file: _relative(file, root), most=REMEMBERED)
+
+
+def forget() -> None:
+    """Look at the disk anew: what a relative name means depends on the working directory too."""
+    _below.cache_clear()

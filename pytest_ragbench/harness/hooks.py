@@ -28,8 +28,8 @@ class BenchHooks:
         return terminal.header(config, self._session.bench, None if recorder is None else recorder.gating)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection(self) -> Generator[None, object, object]:
-        """Make thousands of items, all kept, without the collector looking through them again and again."""
+    def pytest_pycollect_makeitem(self) -> Generator[None, object, object]:
+        """Make a test's thousands of items, all kept, without the garbage collector; modules are imported with it."""
         with collector.paused():
             return (yield)
 
@@ -56,7 +56,10 @@ class BenchHooks:
         """Put the row onto the report, and fail the item that its row fails."""
         report = yield
         measurer = self._session.measurer
-        if call.when == "teardown" or measurer is None or (cell := cell_of(item)) is None:
+        if measurer is None or (cell := cell_of(item)) is None:
+            return report
+        if call.when == "teardown":
+            measurer.torn_down(item, report)
             return report
         if measurer.report(item, cell, call, report):
             self._session.begin(cell)  # another plugin's setup may have failed before ours began the record

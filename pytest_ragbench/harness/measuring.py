@@ -9,6 +9,7 @@ import pytest
 
 from pytest_ragbench import canonical
 from pytest_ragbench.execution.cell import Measured, error_row, error_text, measure
+from pytest_ragbench.execution.paths import forget
 from pytest_ragbench.execution.pipelines import describe, refuse_overrides
 from pytest_ragbench.execution.warmup import warm_up
 from pytest_ragbench.harness.cells import cell_of
@@ -41,8 +42,8 @@ class Measurer:
     """Measures cells for the items of one process.
 
     A cell that several tests ask for is searched once, by whichever item comes first. An item that runs again (a rerun)
-    searches again where its search failed; a row that was scored stands, or whoever searches until a question is
-    answered would measure the best of several attempts.
+    searches again where its search failed; a row that was scored stands, whatever made the item fail, or whoever
+    searches until a question is answered would measure the best of several attempts.
 
     Args:
         bench: What the session plans.
@@ -54,10 +55,12 @@ class Measurer:
         self._bench = bench
         self._remote = remote
         self._requirements = tuple(requirements)
+        forget()  # what file names were below the folder that another session of this process ran in
         self._tests_of: Counter[Key] = Counter()
         self._shared: dict[Key, tuple[str, RagRow]] = {}
         self._rows: dict[str, RagRow] = {}
         self._scored: dict[str, RagRow] = {}
+        self._last: tuple[str, RagRow] | None = None
         self._sent: set[LineKey] = set()
         self._prepared = False
         self._cold = False
@@ -120,7 +123,7 @@ class Measurer:
         measured = item.stash.get(_measured, None)
         if measured is not None:
             del item.stash[_measured]
-        elif report.when == "setup" and report.failed and call.excinfo is not None:
+        elif report.when == "setup" and report.failed and call.excinfo is not None and item.nodeid not in self._rows:
             error = f"SetupError: {error_text(call.excinfo.value)}"
             row = error_row(cell.question, cell.configuration, error, k=self._bench.settings.k)
             measured = (canonical.dumps(row), row)
@@ -130,9 +133,16 @@ class Measurer:
             handed_out = self._rows.pop(item.nodeid, None)
             if handed_out is not None and report.passed and not hasattr(report, "wasxfail"):
                 self._judge(handed_out, report)
-            if handed_out is not None and handed_out.error is None and report.failed:
-                self._scored[item.nodeid] = handed_out
+            if handed_out is not None and handed_out.error is None:
+                self._last = (item.nodeid, handed_out)
+                if report.failed:
+                    self._scored[item.nodeid] = handed_out
         return measured is not None
+
+    def torn_down(self, item: pytest.Item, report: pytest.TestReport) -> None:
+        """Keep the row of an item whose teardown fails: a rerun comes of that as well."""
+        if report.failed and self._last is not None and self._last[0] == item.nodeid:
+            self._scored[item.nodeid] = self._last[1]
 
     def _attach(self, item: pytest.Item, report: pytest.TestReport, text: str, row: dict[str, Any]) -> None:
         if item.config.getoption("xmlpath", None):

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_ragbench.errors import RagbenchError, SealedError, UsageError
 from pytest_ragbench.harness import bench as benches
-from pytest_ragbench.harness import expressions, guard, narrowing, options
+from pytest_ragbench.harness import expressions, guard, narrowing, options, pipelines
 from pytest_ragbench.harness.cells import cell_of
 from pytest_ragbench.harness.rows import parse_requirements
 from pytest_ragbench.harness.settings import read_settings
@@ -30,15 +30,6 @@ if TYPE_CHECKING:
 
 REFUSAL = "ragbench_refusal"
 """Key of a worker's output under which it tells the controller why it would not run."""
-
-MISSING_PIPELINE = """\
-no pipeline to measure: define the fixture rag_pipeline in conftest.py, for example
-
-    import pytest
-
-    @pytest.fixture(scope="session")
-    def rag_pipeline():
-        return my_retriever  # anything with .search(question, **overrides), or a callable"""
 
 NO_TEST = """\
 nothing to run: no collected test asks for rag_row; write one, for example test_golden.py:
@@ -273,7 +264,7 @@ class BenchSession:
             return guard.sealed_after_errors(session.testsfailed) if goes_on and opens else None
         if not cells and not self.finished and (options.typed_here(self.config) or not kept):
             return self._nothing_to_run(sealed)
-        return None if all(map(_has_pipeline, cells)) else MISSING_PIPELINE
+        return pipelines.refusal_of(cells)
 
     def _refuse_items(self, items: list[pytest.Item], text: str) -> None:
         """Refuse at the end of collection. A worker reports an empty collection, and why when it goes down."""
@@ -295,9 +286,3 @@ class BenchSession:
             if self.bench.whole and not self.bench.planned:
                 return guard.empty_shard(self.bench)
         return "nothing to run: no question is left by the suites, split, -k, -m or paths that were asked for"
-
-
-def _has_pipeline(item: pytest.Item) -> bool:
-    """Whether the item sees a `rag_pipeline` other than ours, which only explains itself."""
-    definitions = item._fixtureinfo.name2fixturedefs.get("rag_pipeline", ())  # type: ignore[attr-defined]  # noqa: SLF001
-    return bool(definitions) and not definitions[-1].func.__module__.startswith("pytest_ragbench.")

@@ -48,7 +48,7 @@ def costs(view: RunView) -> Iterator[Section]:
         sentence = (
             "Milliseconds on this machine as it was loaded, percentiles by linear interpolation over warm rows. A cold "
             "row paid for loading something and is only counted; a cached one carries the time that its stages first "
-            "took. A cache that a pipeline does not report looks like speed."
+            "took, maybe in an earlier session. A cache that a pipeline does not report looks like speed."
         )
         columns = (_COLUMNS[0], *_COLUMNS[2:])
         table = Table(columns, tuple((row[0], *row[2:]) for row in whole))

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 TEXT_CHARACTERS = 60
 """Start of a chunk's text beside its place."""
 
+TITLE_CHARACTERS = 60
+"""Of the question, which stands below whole."""
+
 _GOLD = (
     Column("gold"),
     Column("source", numeric=False),
@@ -43,7 +46,7 @@ def build_question(question: Question, rows: Sequence[Mapping[str, Any]], texts:
         k: Depth of the rankings.
     """
     sections = [asked(question), *(Section(row["configuration"], tuple(row_blocks(row, texts, k))) for row in rows)]
-    return Report(f"{question.id}: {cut(question.text, 120)}", tuple(sections))
+    return Report(f"{question.id}: {cut(question.text, TITLE_CHARACTERS)}", tuple(sections))
 
 
 def place(file: str, pages: Sequence[int] | None, heading: Sequence[str]) -> str:
@@ -72,7 +75,7 @@ def asked(question: Question) -> Section:
         )
         blocks.append(Table(_GOLD, rows))
     if question.nuggets:
-        blocks.append(Bullets(question.nuggets))
+        blocks += [Sentences("A right answer says:"), Bullets(question.nuggets)]
     return Section("Question", tuple(blocks))
 
 
@@ -105,7 +108,7 @@ def row_blocks(
         yield Sentences("The ranking is empty.")
         return
     ranking = [entry for entry in row["ranking"] if depth is None or entry["rank"] <= depth or entry.get("matches")]
-    yield without_empty(Table(_RANKING, tuple(_ranked(entry, texts, characters) for entry in ranking), keys=2))
+    yield without_empty(Table(_RANKING, tuple(_ranked(entry, texts, characters) for entry in ranking), keys=1))
     if len(ranking) < len(row["ranking"]):
         yield Sentences(f"{plural(len(row['ranking']) - len(ranking), 'more rank')} not shown.")
 
@@ -158,4 +161,4 @@ def _ranked(entry: Mapping[str, Any], texts: Texts, characters: int) -> tuple[Ce
 def _start(text: str, characters: int) -> str:
     """The beginning of a passage on one line; the dots alone mark the cut, since the whole stands in the record."""
     words = " ".join(text[: 4 * characters].split())
-    return words if len(words) <= characters else f"{words[:characters]}…"
+    return words if len(words) <= characters else f"{words[: characters - 1]}…"

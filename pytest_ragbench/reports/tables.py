@@ -40,6 +40,9 @@ TIED_NAMED = 10
 CHARTED = 14
 """Configurations in a chart; above, those with the highest main metric."""
 
+FEWEST_MISSED = 3
+"""Questions of which no file must have been found for the names to be suspected."""
+
 FEW_CLUSTERS = 25
 """Clusters below which an interval is said to be too narrow; docs/validity.md has how often such hold the mean."""
 
@@ -122,8 +125,25 @@ def _counts(view: RunView) -> Iterator[Bullets]:
         if partners:
             lines.append(f"Inert: {name} ranked exactly as {', '.join(partners)} on every question.")
     lines.extend(_tied(view))
+    lines.extend(_nowhere(view))
     if lines:
         yield Bullets(tuple(lines))
+
+
+def _nowhere(view: RunView) -> Iterator[str]:
+    """A word where no search of the run found the file of any source: mostly the names differ, not the retrieval.
+
+    One question may be missed, and of a pipeline that reports stages *Where sources are lost* tells more.
+    """
+    entries = [_overall(view, name).get(f"doc_recall@{view.k}") or {} for name in view.names]
+    missed = [entry["n"] for entry in entries if entry.get("mean") == 0.0]
+    staged = any(view.results[name].get("losses") for name in view.names)
+    if entries and len(missed) == len(entries) and max(missed) >= FEWEST_MISSED and not staged:
+        yield (
+            "No search found any gold file. Hold a ranked file name against the gold's (`ragbench show "
+            f"{view.run['run_id']} --question ID`): gold files are paths below the corpus, and where a retriever gives "
+            "absolute ones, or begins elsewhere, the ini key rag_corpus must name the corpus folder."
+        )
 
 
 def _tied(view: RunView) -> Iterator[str]:
@@ -150,6 +170,7 @@ def groups(view: RunView) -> Iterator[Section]:
             continue
         metric = view.metrics[0]
         sizes = {label: _group_size(found, label) for label in labels}
+        labels = [label for label in labels if sizes[label][0]] or labels  # a partial run leaves whole groups out
         blocks = [_cross(view, found, title, {label: _label(label, *sizes[label]) for label in labels})]
         notes = list(_group_notes(key, labels, any(diag for _, diag in sizes.values())))
         shown = (*blocks, *((Bullets(tuple(notes)),) if notes else ()))

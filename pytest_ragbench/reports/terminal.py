@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from pytest_ragbench.reports.model import Section
 
 NARROWEST = 40
-CELL_CHARACTERS = 60
+CELL_CHARACTERS = 100
+"""Of a cell; a path with its heading takes most of them, and a column too wide stands alone beside its keys."""
+
 GAP = 2
 """Blanks between columns in tabulate's `simple` format, and what it adds to a header."""
 

@@ -88,6 +88,35 @@ def test_langchain_names_its_file_in_any_of_the_usual_keys(key):
     assert only([LangChainDocument("t", {key: "a.md"})]).file == "a.md"
 
 
+@pytest.mark.parametrize(
+    ("above", "text", "path"),
+    [
+        ("/", "# Linear systems\n\nWhat they are.", ("Linear systems",)),
+        ("/Linear systems/", "## Errors ##\nA singular matrix", ("Linear systems", "Errors")),
+        ("/Linear systems/", "\n\n## C#\n", ("Linear systems", "C#")),
+        ("/Linear systems/Errors/", "## Errors\ntold again", ("Linear systems", "Errors")),
+        ("/Linear systems/", "#hashtag, no heading", ("Linear systems",)),
+        ("/Linear systems/", "a part\n# of a code block", ("Linear systems",)),
+        ("/", "no heading", ()),
+    ],
+)
+def test_the_own_heading_of_a_llamaindex_node_is_the_first_line_of_its_text(above, text, path):
+    assert only([LangChainDocument(text, {"source": "a.md", "header_path": above})]).heading == path
+
+
+@pytest.mark.parametrize(
+    ("metadata", "path"),
+    [
+        ({"header": "Errors", "parent_headers": ["Linear systems"]}, ("Linear systems", "Errors")),
+        ({"header": "Linear systems", "parent_headers": []}, ("Linear systems",)),
+        ({"header": "Linear systems"}, ("Linear systems",)),
+        ({"header": {"alg": "none"}}, ()),
+    ],
+)
+def test_the_header_of_a_haystack_document_stands_below_its_parents(metadata, path):
+    assert only([LangChainDocument("text", {"source": "a.md", **metadata})]).heading == path
+
+
 def test_langchain_headers_of_the_markdown_splitter_are_a_heading_path():
     document = LangChainDocument("t", {"source": "a.md", "Header 1": "Ch 4", "Header 3": "Proof"})
     assert only([document]).heading == ("Ch 4", "Proof")

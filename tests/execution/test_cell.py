@@ -12,6 +12,7 @@ from pytest_ragbench import canonical
 from pytest_ragbench.configurations.model import Configuration
 from pytest_ragbench.contract import Chunk
 from pytest_ragbench.execution.cell import ERROR_CHARACTERS, error_row, measure
+from pytest_ragbench.execution.paths import below, forget
 from pytest_ragbench.metrics.measures import metric_names
 from pytest_ragbench.questions.model import GoldSource, Locator, Question
 from pytest_ragbench.records.chunks import chunk_line, chunk_name
@@ -230,7 +231,9 @@ def test_ten_thousand_chunks_are_cut_at_k():
     assert (len(measured.row["ranking"]), len(measured.chunks)) == (10, 10)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, pytest.skip.Exception, pytest.fail.Exception])
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt, pytest.skip.Exception, pytest.fail.Exception, pytest.exit.Exception]
+)
 def test_interrupts_and_pytests_own_outcomes_pass_through(error):
     with pytest.raises(error):
         run(error("stop"))
@@ -273,6 +276,18 @@ def test_sta_13_the_first_search_of_a_process_counts_as_cold_though_the_pipeline
     assert run([], cold=True).row["cold"] is True
     assert run({"chunks": [], "cold": True}).row["cold"] is True
     assert run([]).row["cold"] is False
+
+
+def test_a_relative_name_is_looked_at_anew_for_another_session_of_the_process(tmp_path, monkeypatch):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.md").write_text("x")
+    found = []
+    for folder in ("one", "two"):
+        forget()
+        monkeypatch.chdir(tmp_path / folder)
+        found.append(below(Chunk("x.md"), str(tmp_path)).file)
+    assert found == ["one/x.md", "two/x.md"]
 
 
 def test_files_below_the_corpus_are_written_relative_to_it(tmp_path, monkeypatch):

@@ -29,3 +29,50 @@ def test_llamaindex_nodes_with_scores_and_the_response_that_holds_them():
     expected = (Chunk("book.pdf", (5, 5), (), "d1", 0.25, "text"),)
     assert as_result([node]).chunks == expected
     assert as_result(response.Response(response="an answer", source_nodes=[node])).chunks == expected
+
+
+MARKDOWN = """\
+# Linear systems
+
+What they are.
+
+## Errors
+
+A singular matrix raises LinAlgError.
+
+### Input and output
+
+Files that cannot be read.
+"""
+PATHS = [("Linear systems",), ("Linear systems", "Errors"), ("Linear systems", "Errors", "Input and output")]
+
+
+def test_llamaindex_nodes_of_the_markdown_parser_have_their_own_heading_and_those_above():
+    core = pytest.importorskip("llama_index.core")
+    parsers = pytest.importorskip("llama_index.core.node_parser")
+    document = core.Document(text=MARKDOWN, metadata={"file_path": "notes/linear-systems.md"})
+    nodes = parsers.MarkdownNodeParser().get_nodes_from_documents([document])
+    chunks = as_result(nodes).chunks
+    assert [chunk.heading for chunk in chunks] == PATHS
+    assert {chunk.file for chunk in chunks} == {"notes/linear-systems.md"}
+
+
+def test_haystack_documents_of_the_markdown_splitter_have_their_heading_and_those_above():
+    haystack = pytest.importorskip("haystack")
+    preprocessors = pytest.importorskip("haystack.components.preprocessors")
+    splitter = preprocessors.MarkdownHeaderSplitter()
+    warm_up = getattr(splitter, "warm_up", None)
+    if warm_up is not None:
+        warm_up()
+    document = haystack.Document(content=MARKDOWN, meta={"file_path": "notes/linear-systems.md"})
+    chunks = as_result(splitter.run(documents=[document])).chunks
+    assert [chunk.heading for chunk in chunks] == PATHS
+
+
+def test_langchain_documents_of_the_markdown_splitter_have_their_heading_and_those_above():
+    splitters = pytest.importorskip("langchain_text_splitters")
+    levels = [("#", "Header 1"), ("##", "Header 2"), ("###", "Header 3")]
+    documents = splitters.MarkdownHeaderTextSplitter(levels).split_text(MARKDOWN)
+    for document in documents:
+        document.metadata["source"] = "notes/linear-systems.md"
+    assert [chunk.heading for chunk in as_result(documents).chunks] == PATHS

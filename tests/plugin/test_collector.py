@@ -50,9 +50,11 @@ def test_the_collector_rests_while_items_are_made_and_works_while_they_run(proje
     project.write([question(1)], {"default": {}})
     project.file(
         "golden/test_golden.py",
-        "import gc\nat_collection, questions = gc.isenabled(), gc.get_freeze_count()\n"
+        "import gc\nat_import, questions = gc.isenabled(), gc.get_freeze_count()\n"
+        "making = []\n"
+        "def pytest_generate_tests(metafunc): making.append(gc.isenabled())\n"
         "def test_question(rag_row):\n"
-        "    assert (at_collection, gc.isenabled()) == (False, True)\n"
+        "    assert (at_import, making, gc.isenabled()) == (True, [False], True)\n"
         "    assert 0 < questions < gc.get_freeze_count()\n",
     )
     project.run("--rag-configs=default", *workers).assert_outcomes(passed=1)
@@ -73,3 +75,12 @@ def test_a_collector_that_was_off_stays_off(project):
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("place", ["golden/conftest.py", "golden/test_golden.py"])
+def test_a_collector_that_is_switched_off_while_modules_are_imported_stays_off(project, place):
+    project.write([question(1)], {"default": {}})
+    project.file("golden/test_golden.py", "import gc\ndef test_question(rag_row): assert not gc.isenabled()\n")
+    text = (project.path / place).read_text() if (project.path / place).exists() else ""
+    project.file(place, f"import gc\ngc.disable()\n{text}")
+    project.run("--rag-configs=default").assert_outcomes(passed=1)

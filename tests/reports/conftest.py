@@ -107,3 +107,15 @@ def recorded_in():
 def recorded(recorded_in, tmp_path):
     """Makes a record of the test's own: `recorded(questions=..., arms=..., fails=..., **run keys)`."""
     return partial(recorded_in, tmp_path)
+
+
+@pytest.fixture
+def scripted_questions():
+    """The questions of a scripted run."""
+    return make_questions()
+
+
+@pytest.fixture
+def scripted_arms():
+    """Its configurations."""
+    return ARMS

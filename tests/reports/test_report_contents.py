@@ -9,9 +9,10 @@ import pytest
 from pytest_ragbench.configurations.model import Configuration
 from pytest_ragbench.records.record import RunRecord
 from pytest_ragbench.reports.build import build
-from pytest_ragbench.reports.commands import render_record, report_of
+from pytest_ragbench.reports.commands import question_report, render_record, report_of
 from pytest_ragbench.reports.markdown import render_markdown
 from pytest_ragbench.reports.model import Bullets, Estimate, Sentences, Table
+from pytest_ragbench.reports.terminal import render_terminal
 
 
 def words(report):
@@ -147,6 +148,40 @@ def intervals_of(sizes):
     run = {"run_id": "r", "status": "done", "started_at": "t", "k": 10}
     report = build(run, {"results": results or {"A": {"overall": {"ndcg@10": {"mean": 0.5, "n": 8}}}}})
     return next(block.text for block in section(report, "Results").blocks if isinstance(block, Sentences))
+
+
+class Elsewhere:
+    """Ranks files that no gold names; finds one of them all where it is told to."""
+
+    def __init__(self, luck=()):
+        self._luck = luck
+
+    def search(self, query, share):
+        return [f"/srv/{query}.md", *(["f0.pdf"] if share in self._luck else [])]
+
+
+def test_where_no_search_finds_any_gold_file_the_names_are_suspected(recorded_in, tmp_path):
+    for folder, luck, suspected in (("none", (), 1), ("some", (0.3,), 0)):
+        record = recorded_in(tmp_path / folder, pipeline=Elsewhere(luck))
+        said = [line for line in words(report_of(record)) if line.startswith("No search found any gold file")]
+        assert len(said) == suspected, folder
+        assert all(f"`ragbench show {record.run['run_id']} --question ID`" in line for line in said)
+
+
+def test_a_suite_of_which_nothing_was_scored_has_no_row(recorded, scripted_questions, scripted_arms):
+    lost = [question.id for question in scripted_questions if question.suite == "code"]
+    report = report_of(
+        recorded(fails={(name, arm.overrides["share"]): "down" for name in lost for arm in scripted_arms})
+    )
+    assert [row["suite"].partition(" ")[0] for row in table(report, "By suite")] == ["lexical", "multihop"]
+
+
+def test_the_start_of_a_text_fits_its_cell_and_no_mark_says_that_it_is_longer_than_it_is(recorded):
+    record = recorded(pipeline=lambda _, **overrides: [{"file": "f0.pdf", "text": "word " * 40}] if overrides else [])
+    report = question_report(record, "lex-0000")
+    shown = render_terminal(report, 100)
+    assert "…" in shown
+    assert "[cut: 61 characters]" not in shown
 
 
 def test_a_component_that_helps_is_said_in_words_with_its_cost(recorded):
