@@ -33,8 +33,8 @@ def gates(cells: Cells) -> dict[str, dict[str, Any]]:
         `gold_removed` (of the required sources that the kept and removed chunks satisfy, the share that only removed
         ones do; a mean over questions), `coverage` (share answered), `risk` (share of losses among the answered),
         `abstained_unanswerable` and `abstained_answerable` (share that abstained, right and wrong); `risk_coverage` by
-        confidence, a question on which the gate abstained being judged by the chunks that it removed, as if it had been
-        answered; None where no row has a confidence.
+        confidence, where a question is judged by kept and removed chunks alike, as if no gate had stood before the
+        answer, and the curve is the scorer's at any threshold; None where no row has a confidence.
     """
     seen = {name: cells.table.extras.numbers(REMOVED, arm.slots) for name, arm in cells.arms.items()}
     gated = {name: ~np.isnan(removed) for name, removed in seen.items() if not np.isnan(removed).all()}
@@ -83,15 +83,12 @@ def _gold_removed(cells: Cells, name: str, rows: NDArray[np.bool_]) -> NDArray[n
 
 
 def _losses(cells: Cells, name: str, *, answered: bool = False) -> NDArray[np.bool_]:
-    """Whether each question is a loss: by what was kept, or, where nothing was and it is `answered`, by the rest."""
+    """Whether each question is a loss: by what was kept, or, as if it had been `answered` without a gate, by all."""
     slots = cells.arms[name].slots
     satisfied = cells.table.satisfied(slots)
     if answered:
-        empty = cells.table.flagged(slots, EMPTY).tolist()
         removed = cells.table.extras.objects(REMOVED_GOLD, slots)
-        satisfied = [
-            mask | (gone or 0) if none else mask for mask, gone, none in zip(satisfied, removed, empty, strict=True)
-        ]
+        satisfied = [mask | (gone or 0) for mask, gone in zip(satisfied, removed, strict=True)]
     lost = []
     for question, mask in zip(cells.questions, satisfied, strict=True):
         required = required_mask(question)

@@ -31,11 +31,11 @@ _NAMES = tuple(
         (
             CUT_OFF,  # `limited` as the first word alone: behind another it describes that one, as in `dense_limited`
             (
-                r"cut(?:s|ting|offs?)?\b|top ?[kn]\b|top \d|limit(?:s|er|ing)?\b|(?<!\w )limited|trunc|divers|mmr\b|"
-                r"de ?dup|per ?file\b|final"
+                r"(?:auto ?)?cut(?:s|ting|ter|offs?)?\b|top ?[kn]\b|top \d|limit(?:s|er|ing)?\b|(?<!\w )limited|trunc|"
+                r"divers|mmr\b|de ?dup|per ?file\b|final"
             ),
         ),
-        (ANSWER, r"answer(?:s|ed|ing)?\b|cite[ds]?\b|citation"),
+        (ANSWER, r"answer(?:s|ed|ing|er)?\b|cite[ds]?\b|citation"),
         (FUSION, r"fus[ei]|rrf|merge|combin|aggregat|ensemble|pool|boost|walk|interleav"),
     )
 )

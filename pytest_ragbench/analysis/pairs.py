@@ -114,14 +114,14 @@ def by_suite(cells: Cells, pairs: Sequence[Pair]) -> dict[Pair, dict[str, dict[s
 def paired_by_suite(cells: Cells) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
     """Configuration -> other -> suite -> the comparison, of the pairs that stand with few others in their experiment.
 
-    Where all questions are of one suite, or the main metric is not among the columns, there is nothing to tell.
+    Where they scored questions of one suite only, or the main metric is not among the columns, nothing is told.
     """
-    suites = {question.suite for question in cells.questions}
-    if len(suites) < 2 or f"ndcg@{cells.plan.k}" not in cells.table.metric_names:
+    if f"ndcg@{cells.plan.k}" not in cells.table.metric_names:
         return {}
     found: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
     for (configuration, other), told in by_suite(cells, _among_few(cells.plan)).items():
-        found.setdefault(configuration, {})[other] = told
+        if len(told) > 1:
+            found.setdefault(configuration, {})[other] = told
     return found
 
 

@@ -36,7 +36,8 @@ LONGEST_NAME = 1_024
 _FILE_KEYS = ("file", "file_path", "path", "source", "file_name")
 _TEXT_KEYS = ("page_content", "content", "text")
 _HEADING_KEYS = ("heading", "headings", "heading_path")
-_MARKDOWN_HEADING = re.compile(r"\s*#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*(?:\n|$)")
+_MARKDOWN_HEADING = re.compile(r"\s*#{1,6}[ \t]+([^\n]*)")
+_CLOSING = re.compile(r"(?:^|[ \t])#+$")
 _HEADER_LEVELS = tuple(f"Header {level}" for level in range(1, 7))  # as LangChain's MarkdownHeaderTextSplitter is shown
 
 
@@ -167,13 +168,15 @@ def _metadata_heading(metadata: Mapping[str, Any], text: Any) -> Any:
         return levels
     if isinstance(header := metadata.get("header"), str) and header:  # as Haystack's MarkdownHeaderSplitter has them
         parents = metadata.get("parent_headers")
-        return [*parents, header] if isinstance(parents, (list, tuple)) else [header]
-    above = metadata.get("header_path")  # LlamaIndex's MarkdownNodeParser writes /Chapter/Section/ above the node's own
-    if not isinstance(above, str):
+        above = parents if isinstance(parents, (list, tuple)) else ()
+        return [*(part for part in above if isinstance(part, str)), header]
+    ancestors = metadata.get("header_path")  # LlamaIndex's MarkdownNodeParser writes /Chapter/ above the node's own
+    if not isinstance(ancestors, str):
         return None
-    path = [part for part in above.split("/") if part]
-    own = _MARKDOWN_HEADING.match(text) if isinstance(text, str) else None
-    return path if own is None or path[-1:] == [own[1]] else [*path, own[1]]
+    path = [part for part in ancestors.split("/") if part]
+    line = _MARKDOWN_HEADING.match(text) if isinstance(text, str) else None
+    own = "" if line is None else _CLOSING.sub("", line[1].strip()).rstrip()
+    return [*path, own] if own and path[-1:] != [own] else path
 
 
 def _own(

@@ -33,6 +33,10 @@ SEALED_SHARD = (
 HOW_TO_UNSEAL = "type --unseal-test to open it; every opening is recorded in the ledger and shown in every report"
 
 
+_OPTIONS = {"domains": "rag_domain"}
+"""Of what a run selects, the options that are not named as the selection is."""
+
+
 def ledger_of(settings: Settings) -> Ledger:
     """The ledger of a project."""
     return Ledger(settings.baselines / FILE_NAME)
@@ -152,7 +156,7 @@ def empty_shard(bench: Bench) -> str:
     return f"nothing to run: the run has {len(bench.whole)} questions, too few for shard {bench.settings.shard}"
 
 
-def resume(settings: Settings, given: Collection[str]) -> tuple[Settings, frozenset[Key]]:
+def resume(settings: Settings, typed: Collection[str]) -> tuple[Settings, frozenset[Key]]:
     """The settings of a run that finishes an earlier one, and the cells it need not measure again.
 
     What the earlier run selected is selected again; a typed value must agree with it.
@@ -171,9 +175,9 @@ def resume(settings: Settings, given: Collection[str]) -> tuple[Settings, frozen
         recorded = tuple(recorded) if isinstance(recorded, list) else recorded
         if name == "shard" and recorded is not None:
             recorded = parse_shard(str(recorded))
-        typed = getattr(settings, name)
-        if typed not in ((), None, recorded) and (name != "k" or "rag_k" in given):
-            raise UsageError(f"--rag-resume: {record.run['run_id']} ran with {name} = {recorded}, not {typed}")
+        asked = getattr(settings, name)
+        if asked != recorded and _OPTIONS.get(name, f"rag_{name}") in typed:
+            raise UsageError(f"--rag-resume: {record.run['run_id']} ran with {name} = {recorded}, not {asked}")
         changes[name] = recorded
     return replace(settings, **changes), _finished(record)  # type: ignore[arg-type]
 

@@ -123,7 +123,7 @@ class Measurer:
         measured = item.stash.get(_measured, None)
         if measured is not None:
             del item.stash[_measured]
-        elif report.when == "setup" and report.failed and call.excinfo is not None and item.nodeid not in self._rows:
+        elif report.when == "setup" and report.failed and call.excinfo is not None and not self._has_row(item.nodeid):
             error = f"SetupError: {error_text(call.excinfo.value)}"
             row = error_row(cell.question, cell.configuration, error, k=self._bench.settings.k)
             measured = (canonical.dumps(row), row)
@@ -138,6 +138,10 @@ class Measurer:
                 if report.failed:
                     self._scored[item.nodeid] = handed_out
         return measured is not None
+
+    def _has_row(self, node_id: str) -> bool:
+        """Whether an item was handed a row, now or in an attempt before."""
+        return node_id in self._rows or node_id in self._scored
 
     def torn_down(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Keep the row of an item whose teardown fails: a rerun comes of that as well."""

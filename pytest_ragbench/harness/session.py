@@ -84,8 +84,7 @@ class BenchSession:
         config = self.config
         settings = read_settings(config)
         markexpr = str(config.getoption("markexpr", default="") or "")
-        given = {**options.ini_values(config), **options.typed_options(config)}
-        settings, self.finished = guard.resume(settings, given)
+        settings, self.finished = guard.resume(settings, options.typed_options(config))
         self.bench = benches.load(settings, markexpr=markexpr, typed_ids=options.typed_ids(config))
         if markexpr:
             config.option.markexpr = benches.respell(self.bench.catalogue, markexpr)

@@ -76,11 +76,14 @@ def _entries(view: RunView) -> Iterator[tuple[Pair, str, Mapping[str, Any]]]:
 
 
 def _tested(view: RunView, entries: list[tuple[Pair, str, Mapping[str, Any]]]) -> str:
-    """How many chances for a difference that is none there are."""
-    chance = len(entries) * view.level
+    """How many chances for a difference that is none there are: a suite with too few differing files has none."""
+    able = sum(entry["p_smallest"] is not None and entry["p_smallest"] <= view.level for *_, entry in entries)
+    text = f"{plural(len(entries), 'comparison')} within a suite, paired by question"
+    if not able:
+        return f"{text}; in none do files enough differ for it to be called real."
     return (
-        f"{plural(len(entries), 'comparison')} within a suite, paired by question: about {chance:.2g} of them would "
-        "look real by chance alone, so p Holm, over the suites of a comparison, is beside p."
+        f"{text}; of the {able:,} that could be called real, about {able * view.level:.2g} would be by chance alone, "
+        "so p Holm, over the suites of a comparison, is beside p."
     )
 
 

@@ -133,16 +133,16 @@ def _counts(view: RunView) -> Iterator[Bullets]:
 def _nowhere(view: RunView) -> Iterator[str]:
     """A word where no search of the run found the file of any source: mostly the names differ, not the retrieval.
 
-    One question may be missed, and of a pipeline that reports stages *Where sources are lost* tells more.
+    One question may be missed, and of a pipeline that reports stages or a gate their sections tell more.
     """
     entries = [_overall(view, name).get(f"doc_recall@{view.k}") or {} for name in view.names]
     missed = [entry["n"] for entry in entries if entry.get("mean") == 0.0]
-    staged = any(view.results[name].get("losses") for name in view.names)
-    if entries and len(missed) == len(entries) and max(missed) >= FEWEST_MISSED and not staged:
+    told = any(view.results[name].get(key) for name in view.names for key in ("losses", "gate"))
+    if entries and len(missed) == len(entries) and max(missed) >= FEWEST_MISSED and not told:
         yield (
-            "No search found any gold file. Hold a ranked file name against the gold's (`ragbench show "
-            f"{view.run['run_id']} --question ID`): gold files are paths below the corpus, and where a retriever gives "
-            "absolute ones, or begins elsewhere, the ini key rag_corpus must name the corpus folder."
+            "No search found any gold file. If something was ranked at all, hold a ranked file name against the gold's "
+            f"(`ragbench show {view.run['run_id']} --question ID`): gold files are paths below the corpus, and where a "
+            "retriever gives absolute ones, or begins elsewhere, the ini key rag_corpus must name the corpus folder."
         )
 
 

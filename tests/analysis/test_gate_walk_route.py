@@ -92,6 +92,18 @@ def test_the_curve_orders_by_confidence_and_judges_an_abstention_by_what_was_rem
     assert curve["n"] == 6
 
 
+@pytest.mark.parametrize("threshold", [0.0, 0.5, 0.95])
+def test_the_curve_is_the_scorers_where_a_gate_removes_chunk_by_chunk(threshold):
+    scores = {1: {"1.md": 0.9}, 2: {"x.md": 0.8, "2.md": 0.4}, 3: {"x.md": 0.7, "3.md": 0.3}, 4: {"x.md": 0.2}}
+    answers = {}
+    for number, ranked in scores.items():
+        kept = [file for file, score in ranked.items() if score >= threshold]
+        removed = [file for file, score in ranked.items() if score < threshold]
+        answers[question(number, f"{number}.md")] = gated(kept, removed, max(ranked.values()), threshold)
+    curve = results(answers)["one"]["gate"]["risk_coverage"]
+    assert [risk for _, risk in curve["points"]] == [0.0, 0.0, 0.0, 0.25]
+
+
 @pytest.mark.parametrize("threshold", [0.0, 0.5, 0.95, 2.0])
 def test_the_curve_is_the_scorers_whatever_the_threshold(threshold):
     confidences = [0.9, 0.8, 0.6, 0.4, 0.1]

@@ -112,3 +112,11 @@ def test_only_few_comparisons_of_an_experiment_are_told_by_suite(arms, shown, in
     experiments = ladder(LOW, *others) if inside else ()
     found = results_of(rows, asked, LOW, *others, experiments=experiments, resamples=10)
     assert sum("paired_by_suite" in one for one in found.values()) == shown
+
+
+def test_beside_a_suite_without_gold_one_suite_tells_nothing_apart():
+    asked = [question(1, "lexical"), Question("q-0002", "?", "unanswerable", "T1", answerable=False)]
+    rows = [hit(asked[0], arm) for arm in (LOW, HIGH)] + [
+        measure(lambda _: ["x.md"], asked[1], arm, k=10).row for arm in (LOW, HIGH)
+    ]
+    assert "paired_by_suite" not in results_of(rows, asked, LOW, HIGH, experiments=ladder(LOW, HIGH))["high"]

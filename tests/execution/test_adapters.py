@@ -96,6 +96,8 @@ def test_langchain_names_its_file_in_any_of_the_usual_keys(key):
         ("/Linear systems/", "\n\n## C#\n", ("Linear systems", "C#")),
         ("/Linear systems/Errors/", "## Errors\ntold again", ("Linear systems", "Errors")),
         ("/Linear systems/", "#hashtag, no heading", ("Linear systems",)),
+        ("/Linear systems/", "## Errors  \r\nof a file with CRLF", ("Linear systems", "Errors")),
+        ("/", "# a" + " " * 64_000 + "x", ("a" + " " * 64_000 + "x",)),
         ("/Linear systems/", "a part\n# of a code block", ("Linear systems",)),
         ("/", "no heading", ()),
     ],
@@ -111,6 +113,7 @@ def test_the_own_heading_of_a_llamaindex_node_is_the_first_line_of_its_text(abov
         ({"header": "Linear systems", "parent_headers": []}, ("Linear systems",)),
         ({"header": "Linear systems"}, ("Linear systems",)),
         ({"header": {"alg": "none"}}, ()),
+        ({"header": "Errors", "parent_headers": [1, "Linear systems"]}, ("Linear systems", "Errors")),
     ],
 )
 def test_the_header_of_a_haystack_document_stands_below_its_parents(metadata, path):

@@ -147,16 +147,23 @@ def test_a_resumed_run_completes_a_crashed_one_to_the_same_bytes(project):
     assert results_bytes(resumed) == results_bytes(whole)
 
 
-@pytest.mark.parametrize(("typed", "ini"), [("--rag-k=10", ""), ("", "rag_k = 10"), ("--rag-k=7", "")])
-def test_a_resumed_run_refuses_another_depth_even_where_it_is_the_usual_one(project, typed, ini):
+@pytest.mark.parametrize("typed", [10, 7])
+def test_a_resumed_run_refuses_another_depth_even_where_it_is_the_usual_one(project, typed):
     write_graded(project, mid={"question 4": {"interrupt": True}})
     assert project.spawn(ALL, "--rag-k=5").ret == pytest.ExitCode.INTERRUPTED
-    project.file("pytest.ini", f"[pytest]\n{ini}\n")
-    result = project.run("--rag-resume=last", *filter(None, [typed]))
+    result = project.run("--rag-resume=last", f"--rag-k={typed}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    asked = (typed + ini).rpartition("=")[2].strip()
-    result.stderr.fnmatch_lines([f"*--rag-resume: {project.runs[0].name} ran with k = 5, not {asked}"])
+    result.stderr.fnmatch_lines([f"*--rag-resume: {project.runs[0].name} ran with k = 5, not {typed}"])
     assert len(project.runs) == 1
+
+
+def test_a_resumed_run_goes_on_as_it_was_begun_whatever_an_ini_key_says(project):
+    write_graded(project, mid={"question 4": {"interrupt": True}})
+    assert project.spawn(ALL, "--rag-k=5").ret == pytest.ExitCode.INTERRUPTED
+    project.file("pytest.ini", "[pytest]\nrag_k = 10\nrag_suites = books\nrag_split = dev\n")
+    write_graded(project)
+    assert project.run("--rag-resume=last").ret == 0
+    assert (run_json(project.runs[-1])["k"], run_json(project.runs[-1])["complete"]) == (5, True)
 
 
 @HOW

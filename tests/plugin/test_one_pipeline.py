@@ -45,7 +45,7 @@ def test_tests_that_see_different_pipelines_are_refused_before_anything_is_searc
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     said = result.stdout.str() + result.stderr.str()
     assert "one run measures one pipeline, but golden/" in said
-    assert "run them apart, each with its path, or make the variants configurations of one pipeline" in said
+    assert "run them apart, each by its path or by -k, or make the variants configurations of one pipeline" in said
     assert not project.searches
     assert not project.runs
 
@@ -130,3 +130,55 @@ def test_a_search_that_ends_the_session_ends_it(project):
     result = project.run("--rag-configs=A")
     assert result.ret == 7
     result.stdout.fnmatch_lines(["*no index*"])
+
+
+IMPORTED = "from shared import rag_pipeline\ndef test_b(rag_row): pass\n"
+UNRELATED = """
+import pytest
+from shared import rag_pipeline
+
+@pytest.fixture
+def depth(): return 1
+
+def test_b(rag_row, depth): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("second", "refused"),
+    [(IMPORTED, False), (UNRELATED, False), (OTHER + "\ndef test_b(rag_row): pass\n", True)],
+    ids=["imported", "unrelated", "defined"],
+)
+def test_one_function_imported_into_several_modules_is_one_pipeline(project, second, refused):
+    project.write(QUESTIONS, ANSWERS)
+    project.file("shared.py", OTHER)
+    project.file("golden/test_golden.py", "from shared import rag_pipeline\ndef test_a(rag_row): pass\n")
+    project.file("golden/test_second.py", second)
+    project.file("pytest.ini", "[pytest]\npythonpath = .\n")
+    result = project.run("--rag-configs=A")
+    assert (result.ret == pytest.ExitCode.USAGE_ERROR) is refused
+
+
+@pytest.mark.parametrize(("one", "other", "refused"), [("one", "two", True), ("one", "one", False)])
+def test_parameters_of_a_pipeline_are_compared_by_value(project, one, other, refused):
+    project.write(QUESTIONS, ANSWERS)
+    project.file("golden/conftest.py", OTHER.replace("()", "(request)").replace("other.md", "{request.param}.md"))
+    body = "import pytest\n" + "".join(
+        f"@pytest.mark.parametrize('rag_pipeline', ['{value}'], indirect=True)\ndef test_{name}(rag_row): pass\n"
+        for name, value in (("a", one), ("b", other))
+    )
+    project.file("golden/test_golden.py", body)
+    result = project.run("--rag-configs=A")
+    assert (result.ret == pytest.ExitCode.USAGE_ERROR) is refused
+
+
+def test_a_pipeline_that_fails_when_its_item_runs_again_leaves_the_row_that_was_scored(project):
+    project.write(QUESTIONS, ANSWERS, test="def test_question(rag_row): assert rag_row.metrics['hit@1'] == 1\n")
+    project.file(
+        "golden/conftest.py",
+        "import pytest\nmade = []\n@pytest.fixture\ndef rag_pipeline(request):\n"
+        "    made.append(request.node.name)\n    if made.count(request.node.name) > 1: raise OSError('refused')\n"
+        "    return lambda query, **overrides: ['g1.md']\n",
+    )
+    assert project.run("--rag-configs=A", "--reruns=1").ret == 1
+    assert [row["error"] for row in rows(project.runs[0]).values()] == [None] * 3

@@ -59,7 +59,10 @@ def test_where_no_suite_is_sure_nothing_is_said_in_words_and_the_table_stands():
     text = report(suites)
     assert "| more | base | books | +0.400 [+0.390, +0.410] | real | 0.0010 | 0.0600 | 40 |" in text
     assert "In a suite that is not shown every question scored alike." in text
-    assert "2 comparisons within a suite, paired by question: about 0.1 of them would look real by chance" in text
+    assert (
+        "2 comparisons within a suite, paired by question; of the 2 that could be called real, about 0.1 would be by chance"
+        in text
+    )
 
 
 def test_of_many_suites_those_with_the_largest_differences_are_told_and_the_others_counted():
