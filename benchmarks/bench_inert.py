@@ -22,6 +22,9 @@ BOUND = Bound(most=1.05)
 OTHERS = (*UNRELATED, "-p", "no:timeout", "-p", "no:rerunfailures", "-p", "no:xdist", "-p", "no:cacheprovider")
 """Plugins of the environment that would hide our share behind theirs."""
 
+REPEATS = 60
+"""Pairs: processes of a fifth of a second differ by more than the bound, one from the next."""
+
 SESSIONS = {"pytest --version": ("--version",), "one unrelated test": ("-q", "test_other.py")}
 
 
@@ -48,7 +51,7 @@ def pairs(folder: Path, args: tuple[str, ...], repeats: int) -> dict[str, list[t
     return found
 
 
-def measure(*, quick=False, repeats=20) -> list[Row]:
+def measure(*, quick=False, repeats=REPEATS) -> list[Row]:
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -63,7 +66,7 @@ def measure(*, quick=False, repeats=20) -> list[Row]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=REPEATS)
     return told(measure(repeats=parser.parse_args().repeats))
 
 
