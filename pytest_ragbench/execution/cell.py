@@ -229,7 +229,7 @@ def _measured(
         **asked.identity,
         "configuration": configuration.name,
         **_reported(result, timings, cold=cold),
-        "ranking": _ranking(chunks, keys, *matched),
+        "ranking": _ranking(chunks, keys, matched),
         "metrics": _metrics(asked, chunks, matched, k),
         "error": None,
     }
@@ -313,10 +313,7 @@ def _reported(result: SearchResult, timings: dict[str, float], *, cold: bool = F
 
 
 def _ranking(
-    chunks: Sequence[Chunk],
-    keys: Sequence[LineKey],
-    matches: Sequence[tuple[int, ...]],
-    doc_matches: Sequence[tuple[int, ...]],
+    chunks: Sequence[Chunk], keys: Sequence[LineKey], matched: tuple[list[tuple[int, ...]], list[tuple[int, ...]]]
 ) -> list[dict[str, Any]]:
     return [
         {
@@ -327,12 +324,10 @@ def _ranking(
             "heading": chunk.heading,
             "score": chunk.score,
             "text_digest": key[-1],
-            "matches": satisfied,
-            "doc_matches": named,
+            "matches": matches,
+            "doc_matches": doc_matches,
         }
-        for rank, (chunk, key, satisfied, named) in enumerate(
-            zip(chunks, keys, matches, doc_matches, strict=True), start=1
-        )
+        for rank, (chunk, key, matches, doc_matches) in enumerate(zip(chunks, keys, *matched, strict=True), start=1)
     ]
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_ragbench import canonical
 from pytest_ragbench.reports.between_words import (
     PAIRS_SHOWN,
-    VERDICT_WORDS,
     few,
     listed,
     main_metric,
@@ -29,7 +28,7 @@ from pytest_ragbench.reports.model import (
     Sentences,
     Table,
 )
-from pytest_ragbench.reports.text import cut, plural, signed
+from pytest_ragbench.reports.text import DIAG, VERDICT_WORDS, cut, plural, signed
 from pytest_ragbench.reports.view import difference
 from pytest_ragbench.statistics.verdicts import WORDS, level_of, meanings
 
@@ -255,7 +254,7 @@ def _by_suite(found: Mapping[str, Any]) -> Iterator[Section]:
     if len(rows) < sum(len(pair["by_suite"]) for pair in pairs):
         blocks.append(Sentences("In a suite that is not shown every question scored as before."))
     if any(entry["diag"] for pair in pairs for entry in pair["by_suite"].values()):
-        blocks.append(Sentences("diag: fewer than 30 scored questions, a diagnostic and not a result."))
+        blocks.append(Sentences(DIAG))
     yield Section(f"By suite: {main_metric(found)}", tuple(blocks), detail=len(pairs) > FEW_PAIRS)
 
 

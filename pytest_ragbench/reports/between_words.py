@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_ragbench.reports.text import cell_text, plural, probability
+from pytest_ragbench.reports.text import VERDICT_WORDS, cell_text, plural, probability
 from pytest_ragbench.reports.view import difference
-from pytest_ragbench.statistics.verdicts import WORDS, fewest_differing, level_of
+from pytest_ragbench.statistics.verdicts import fewest_differing, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +15,6 @@ PAIRS_SHOWN = 12
 """Sentences, and tables of changed questions."""
 
 NAMES_SHOWN = 3
-
-VERDICT_WORDS: Mapping[str, str] = {str(verdict): words for verdict, words in WORDS.items()}
 
 
 def main_metric(found: Mapping[str, Any]) -> str:

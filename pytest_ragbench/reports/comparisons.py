@@ -21,7 +21,7 @@ from pytest_ragbench.reports.model import (
     Table,
 )
 from pytest_ragbench.reports.suites import suites_in_words
-from pytest_ragbench.reports.text import cell_text, milliseconds, plural, probability
+from pytest_ragbench.reports.text import VERDICT_WORDS, cell_text, milliseconds, plural, probability
 from pytest_ragbench.reports.view import RunView, difference, estimate
 from pytest_ragbench.statistics.verdicts import LEVEL, MEANINGS, WORDS, fewest_differing, meanings
 
@@ -40,8 +40,6 @@ CHARTED = 20
 
 ROWS_AT_END = 10
 """Up to so many rows, the table also stands in the summary of a session: a ladder's does, a factorial's does not."""
-
-_WORDS: Mapping[str, str] = {str(verdict): words for verdict, words in WORDS.items()}
 
 _COLUMNS = (
     Column("configuration", numeric=False),
@@ -108,7 +106,7 @@ def _relation(view: RunView, name: str, other: str, metric: str) -> str:
     for pair in ((name, other), (other, name)):
         if pair in view.pairs:
             verdict = str(view.paired(*pair, metric).get("verdict"))
-            return f"the difference: {_WORDS.get(verdict, verdict)}"
+            return f"the difference: {VERDICT_WORDS.get(verdict, verdict)}"
     return "the two were not compared"
 
 
@@ -124,7 +122,7 @@ def _sentence(view: RunView, name: str, other: str, metric: str) -> str:
     verdict = str(entry.get("verdict"))
     both = f"{name} against {other}"
     if verdict != "real":
-        words = _WORDS.get(verdict, verdict)
+        words = VERDICT_WORDS.get(verdict, verdict)
         return f"{changed}, {words}: {both}, {numbers}" if changed else f"{both}, {words}: {numbers}"
     up = entry["delta"] > 0
     if not changed:
@@ -166,7 +164,7 @@ def _grounds(entry: Mapping[str, Any], level: float) -> str:
         parts.append(f"{probability(entry['p_holm'])} adjusted for {entry['comparisons']} comparisons")
     if verdict != "real" and entry.get("mde") is not None:
         parts.append(f"a difference below {entry['mde']:.3f} may go unseen")
-    return ", ".join(parts) or _WORDS.get(verdict, verdict)
+    return ", ".join(parts) or VERDICT_WORDS.get(verdict, verdict)
 
 
 def _cost(view: RunView, name: str, other: str) -> str:
@@ -205,7 +203,7 @@ def _chart(view: RunView, title: str, pairs: Sequence[Pair], metric: str) -> Ite
         cell, verdict = difference(entry), str(entry.get("verdict"))
         if isinstance(cell, Estimate):
             sure = verdict == "real" and (entry.get("p_holm") is None or entry["p_holm"] <= view.level)
-            words = "real, not once adjusted" if verdict == "real" and not sure else _WORDS.get(verdict, verdict)
+            words = "real, not once adjusted" if verdict == "real" and not sure else VERDICT_WORDS.get(verdict, verdict)
             marks.append(Mark(_label(view, name, other), cell, words, sure))
     note = "Right of zero the first of the two is better. Filled: the difference is real, also once adjusted."
     if len(pairs) > CHARTED:
@@ -259,7 +257,7 @@ def _row(view: RunView, pair: tuple[str, str], metric: str) -> tuple[Cell, ...]:
         *pair,
         metric,
         difference(entry),
-        _WORDS.get(verdict, verdict),
+        VERDICT_WORDS.get(verdict, verdict),
         *(_probability(entry.get(key)) for key in ("p_sign_flip", "p_holm", "p_mcnemar", "p_smallest")),
         Number(entry["mde"]) if entry.get("mde") is not None and verdict != "real" else None,
         entry.get("n"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_ragbench.reports.model import Block, Cell, Column, Probability, Section, Sentences, Table
-from pytest_ragbench.reports.text import cell_text, plural
+from pytest_ragbench.reports.text import DIAG, VERDICT_WORDS, cell_text, plural
 from pytest_ragbench.reports.view import RunView, difference
-from pytest_ragbench.statistics.verdicts import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +17,6 @@ TOLD = 8
 """Suites that are told in words."""
 
 ROWS_SHOWN = 60
-_VERDICTS: Mapping[str, str] = {str(verdict): words for verdict, words in WORDS.items()}
 
 _COLUMNS = (
     Column("configuration", numeric=False),
@@ -63,7 +61,7 @@ def suite_comparisons(view: RunView) -> Iterator[Section]:
     if len(rows) < len(entries):
         blocks.append(Sentences("In a suite that is not shown every question scored alike."))
     if any(entry["diag"] for *_, entry in entries):
-        blocks.append(Sentences("diag: fewer than 30 scored questions, a diagnostic and not a result."))
+        blocks.append(Sentences(DIAG))
     yield Section(f"Comparisons by suite: {view.metrics[0]}", tuple(blocks), detail=True)
 
 
@@ -96,7 +94,7 @@ def _row(pair: Pair, suite: str, entry: Mapping[str, Any]) -> tuple[Cell, ...]:
         *pair,
         _suite(suite, entry),
         difference(entry),
-        _VERDICTS.get(entry["verdict"], entry["verdict"]),
+        VERDICT_WORDS[entry["verdict"]],
         *(None if entry[key] is None else Probability(entry[key]) for key in ("p_sign_flip", "p_holm")),
         entry["n"],
     )

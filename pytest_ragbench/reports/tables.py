@@ -18,7 +18,7 @@ from pytest_ragbench.reports.model import (
     Share,
     Table,
 )
-from pytest_ragbench.reports.text import plural
+from pytest_ragbench.reports.text import DIAG, plural
 from pytest_ragbench.reports.view import MANY_CONFIGURATIONS, RunView, estimate
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _group_notes(key: str, labels: list[str], diag: bool) -> Iterator[str]:
     if key != "by_suite":
         return
     if diag:
-        yield "diag: fewer than 30 scored questions, a diagnostic and not a result."
+        yield DIAG
     whole = [label for label in labels if label in WHOLE_FILE]
     if whole:
         yield (

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import TYPE_CHECKING
 
 from pytest_ragbench.reports.model import Cell, Estimate, Milliseconds, Number, Probability, Share
-from pytest_ragbench.statistics.verdicts import LEVEL
+from pytest_ragbench.statistics.verdicts import LEVEL, WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERDICT_WORDS: Mapping[str, str] = {str(verdict): words for verdict, words in WORDS.items()}
+"""What a verdict of a summary is called."""
+
+DIAG = "diag: fewer than 30 scored questions, a diagnostic and not a result."
 
 _ASCII = str.maketrans({"…": "...", "–": "-", "—": "-", "×": "x", "→": "->", "≥": ">=", "≤": "<="})  # noqa: RUF001
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
